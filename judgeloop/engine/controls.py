@@ -12,7 +12,6 @@ Controls from a system that answers live are made of its outputs to the items th
 count against the budget, and never enter a decision.
 """
 
-import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -29,7 +28,7 @@ from judgeloop.engine.asks import plan_for, size_of
 from judgeloop.engine.batch import Oracle, answers
 from judgeloop.engine.state import Draw, OneModel, Recipe, RunState
 from judgeloop.ledger.reader import LedgerReader
-from judgeloop.methods.stats.controls import MOST, counted, fewest_left
+from judgeloop.methods.stats.controls import MOST, MOST_TRIES, counted, fewest_left
 
 NAME = "judgeloop's control"  # the system that the answer to another question is from
 FEWEST_ITEMS = 10
@@ -219,11 +218,11 @@ async def _next_try(oracle: Oracle, number: int, draw: Draw) -> _Test:
     """The try of a judge's controls that is next: the first that its answering model has not failed.
 
     One that failed since the ledger was opened is no other than the present one: the pairs of a night share it. A
-    judge that is only warned of is not tried again. While the model is not known, it is taken to be the one that
-    answered for the judge last.
+    judge that is only warned of is not tried again, nor one that has failed so often that no test can be passed. While
+    the model is not known, it is taken to be the one that answered for the judge last.
     """
     terms, whose = oracle.state.terms, oracle.answering[number]
-    for attempt in itertools.count(1):
+    for attempt in range(1, MOST_TRIES + 1):
         queries = draw(attempt)
         asks = [ask for query in queries for ask in plan_for(query, oracle.judges, terms).asks]
         if attempt == 1 and whose.one and not whose.model:
@@ -242,13 +241,14 @@ async def _next_try(oracle: Oracle, number: int, draw: Draw) -> _Test:
         test = _Test(attempt, queries, await answers(replay, queries, counted=False))
         used = replay.answering[number].used.values()
         last = max([*(one.at for one in used), *(one.at for one in lacking if one.key in replay.silent)], default="")
-        if test.tally.end not in NOT_PASSED or terms.controls_advise or last >= oracle.ledger.opened_at:
+        known = test.tally.end in NOT_PASSED and not terms.controls_advise and last < oracle.ledger.opened_at
+        if not known or attempt == MOST_TRIES:
             for key in keys:
                 oracle.silent.pop(key, None)
             oracle.silent |= replay.silent
             test.told.clear()  # what is known is answered again, and counts as used
             return test
-    raise AssertionError("there is always another try")
+    raise AssertionError("the last try is taken as it is")
 
 
 def _failure(name: str, tally: ControlTally, told: Sequence[Answer]) -> StopReason:

@@ -429,6 +429,15 @@ def test_whichever_models_count_a_failed_try_is_followed_by_another(ledger, of_o
     assert (tally.number, tally.end) == (2, Control.PASSED)
 
 
+def test_a_judge_that_failed_so_often_that_no_test_can_be_passed_is_not_asked_again(ledger, monkeypatch):
+    monkeypatch.setattr("judgeloop.engine.controls.MOST_TRIES", 2)
+    for _ in range(2):
+        gated(ledger, ScriptedJudge(BLIND["always a tie"]))
+    silent = ScriptedJudge(sound)
+    (tally,) = gated(ledger, silent).controls
+    assert (tally.number, tally.end, silent.calls) == (2, Control.FAILED, [])
+
+
 def test_of_a_judge_that_is_only_warned_of_the_test_stays_as_it_was(ledger):
     told = gated(ledger, ScriptedJudge(BLIND["always a tie"]), controls_advise=True)
     silent = ScriptedJudge(sound)

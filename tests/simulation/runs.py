@@ -25,7 +25,7 @@ from support.pools import make_pool, make_session
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.outcomes import Finished, StopKind
 from judgeloop.core.records import Order, Query
-from judgeloop.engine.loop import drive
+from judgeloop.engine.loop import FAILED_TEST, drive
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.state import Interruption, Terms
 from judgeloop.methods.stats.controls import MOST
@@ -269,6 +269,8 @@ class Simulation:
         for job in self.plan.jobs:
             resumed = await self.process(job, job.terms, Fault())
             await self.check_money(job, idle=True)
+            if resumed is not None and resumed.ending.stop.kind in FAILED_TEST:
+                continue  # the next command tries the judge once more
             sent = len(self.history.requests)
             again = await self.process(job, job.terms, Fault())
             if len(self.history.requests) > sent:

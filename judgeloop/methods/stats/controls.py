@@ -40,6 +40,7 @@ order by coin has the same mean P(both right) - P(both wrong), if there are no t
 reads which question an answer is to; not that it sees quality.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -49,6 +50,7 @@ ENOUGH = 20.0  # the inverse of either risk
 MOST = 40  # controls of one judge
 USUAL = 13  # controls that a judge takes which is right in 95 %
 LEFT_OUT = 2  # controls without a verdict that do not count
+MOST_TRIES = 1 + int(math.log2(1.4**MOST / ENOUGH))  # no later one can be passed
 NO_CONTROLS = ControlTally()
 
 
