@@ -204,7 +204,6 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
             gates=tuple(gates),
             half_width=config.half_width,
             once=given.truth is None,
-            one_look=given.truth is None and OF_LEDGER not in config.truth,
         )
         people = np.array([one.scores for one in given.people]).reshape(len(given.people), len(inputs.pool))
         estimator = Pairing(people, config.step, inputs.sampled)

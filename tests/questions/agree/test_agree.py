@@ -10,6 +10,9 @@ import pytest
 
 import judgeloop
 from judgeloop.core.errors import InputError
+from judgeloop.core.records import UNLIMITED
+from judgeloop.methods.estimators.agreement import Paired
+from judgeloop.methods.stopping.agreement import Agreeing
 from judgeloop.questions.agree.page import _knows_more, _widened
 from judgeloop.questions.agree.result import GateRow
 from judgeloop.report.forms import render_markdown
@@ -469,6 +472,16 @@ def test_a_judge_that_changes_seldom_has_not_drifted(apart):
     assert anew.anew.lost <= 4
     assert anew.exit_code == 0
     assert anew.anew.chance > 0.05
+
+
+def test_bounds_of_earlier_looks_are_widened_to_the_share_that_is_seen():
+    """Thirty that are the same and thirty that are not, or the other way round, as they were asked."""
+    for first in (1.0, 0.0):
+        judge = np.repeat([first, 1 - first], 30)
+        tally = Paired(60, 0.0, tuple(range(60)), judge, np.ones((60, 1)))
+        low, high = Agreeing(0.1, UNLIMITED, 60, once=False).interval(tally)
+        assert low <= 0.5 <= high
+        assert 0.5 in {low, high}, "which is where it had to be widened"
 
 
 @pytest.mark.parametrize(
