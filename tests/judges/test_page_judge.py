@@ -248,7 +248,7 @@ def test_the_terminal_says_how_far_the_budget_goes_and_how_many_it_holds(tmp_pat
 
     short = asyncio.run(said(5 * 10**12, 4))
     assert "about 62 are judged" in short
-    assert "after about 4." in short
+    assert "after about 4 at 45 s each." in short
     assert "(with 162, most would decide)" in asyncio.run(said(None, None, needs=162))
     assert "$5.00 holds 1 at a time, as $3.33" in short
     enough = asyncio.run(said(80 * 10**12, None))
