@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -31,7 +31,7 @@ from scipy.stats import beta, binom
 from judgeloop.core.outcomes import Control
 from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.stats.betting import Controls, risk_by_bets
-from judgeloop.methods.stats.confidence_sequence import GRID
+from judgeloop.methods.stats.confidence_sequence import GRID, ConfidenceSequence
 from judgeloop.methods.stats.controls import MOST, counted
 from judgeloop.methods.stats.hedged import HedgedBets
 from judgeloop.methods.stats.intervals import gap_bound
@@ -176,25 +176,20 @@ def crossed(  # noqa: PLR0917 - what the bets are made of
     items: int | None,
     mean: float,
     risk: float,
-    asked: HedgedBets | None = None,
+    asked: Sequence[HedgedBets] = (),
     controls: Controls | None = None,
 ) -> NDArray[np.bool_]:
-    """Return in which runs the bets against the null just at or above this `mean` ever say that it is higher.
+    """Return in which runs the lower bound ever reaches this `mean`.
 
-    Bets as those of the grid, or below a null that was `asked`. The `controls`, of shape (runs, draws), are taken off
-    the scores.
+    Of the grid, only the nulls just below and above the mean are followed. The `controls`, of shape (runs, draws), are
+    taken off the scores.
     """
     less, most = np.zeros((2, len(scores), LIMIT)) if controls is None else controls
-    null = float(GRID[np.searchsorted(GRID, mean - 1e-9)])
-    following = HedgedBets(risk, null, LIMIT, items or np.inf, of_grid=True)
+    above = int(np.searchsorted(GRID, mean - 1e-9))
+    sequence = ConfidenceSequence(len(scores), risk, LIMIT, items or np.inf, asked, grid=GRID[above - 1 : above + 1])
     for score, control, largest in zip(scores[:, :LIMIT].T.astype(float), less.T, most.T, strict=True):
-        stake = following.stake(largest)
-        if asked is not None:
-            own = asked.stake()
-            stake = np.where(asked.ruled_out | asked.hopeless, stake, own)
-            asked = asked.after(score, stake=own)
-        following = following.after(score, control, largest, stake)
-    return following.ruled_out
+        sequence.follow(score, control, largest)
+    return sequence.low >= mean - 1e-9
 
 
 def read_off(runs: int, rng: np.random.Generator) -> Iterator[Row]:
@@ -213,8 +208,8 @@ def beside(runs: int, rng: np.random.Generator) -> Iterator[Row]:
     for (question, asked), gap, items in product(questions.items(), (-0.15, -0.4), (None, 200)):
         rule = Bets(RISK, items or UNLIMITED, LIMIT, **asked)
         preferences = drawn(rng, runs, ((0.7 + gap) / 2, (0.7 - gap) / 2), items)
-        own = replace(rule.begin[-1], null=float(np.min(rule.begin[-1].null)))
-        wrong = int(crossed(preferences, items, gap, RISK, own).sum())
+        own = replace(rule.begin[-1], null=np.full(runs, np.min(rule.begin[-1].null)))
+        wrong = int(crossed(preferences, items, gap, RISK, [own]).sum())
         said = f"{question} is asked, a gap of {gap:g}, 30 % ties" + (f", {items} items" if items else "")
         yield Row("a bound of the gap, below what was asked", THESE if items else LIKE, said, RISK, wrong, runs)
 

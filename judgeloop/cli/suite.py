@@ -214,8 +214,8 @@ def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: 
         spent_p = sum(one.charged_p for one in runs_of(config.ledger) if one.note.night == _night(config))
         left_p = max(0, budget_p - spent_p)
         limit_p = min([left_p, *(one for one in every if one is not None)])
-        spent = f", and {show_usd(spent_p)} is spent" if spent_p else ""
-        stops = f"The night stops at {show_usd(budget_p)}{spent}; a pair begins with at most {show_usd(share_p)}."
+        how = f", and {show_usd(spent_p)} is spent" if spent_p else f"; a pair begins with at most {show_usd(share_p)}"
+        stops = f"The night stops at {show_usd(budget_p)}{how}."
         if limit_p < left_p:
             stops = f"The night stops at {show_usd(limit_p)}: a budget of the ledger has no more left."
         if (expected_p := _together(list(found.values()))[1]) > limit_p:
@@ -223,6 +223,9 @@ def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: 
             further, left = (" more", " that is left") if spent_p else ("", "")
             stops += MORE.format(show_usd(expected_p) + further, show_usd(limit_p) + left)
             stops += UNKNOWN if assumed else LESS
+        own = [pair.name for pair, one in ready if pair.values["budget"] and (one.config.budget_p or 0) <= share_p]
+        if low := [name for name in own if found[name].falls_short]:
+            stops += f" A budget of its own is probably too low: {some(low)}."
         page = _forecast_page(found, wrong, stops).said(as_flags)
         print(render(page, width=columns(), paint=paint))
     if wrong:
@@ -268,7 +271,7 @@ def _forecast_page(found: Mapping[str, Forecast], wrong: Mapping[str, str], stop
         guessed = f", or {per_cent(tried[0].ties)} where too few verdicts are known" if tried else ""
         shown = (*FORECAST, "equal passes")
         share = f"with {ties.pop()} ties" if len(ties) == 1 else f"with as many ties as so far{guessed}"
-        note = f"equal passes: how often a system that is equal would pass, {share}."
+        note = f"equal passes: how often a system that is equal would pass if the money lasts, {share}."
     if together[0] != f"{sum(one.calls.worst for one in found.values()):,}":
         note = f"{SHARED} {note}".strip()
     warned = rows({name: " ".join(one.warnings) for name, one in found.items() if one.warnings})
@@ -334,7 +337,8 @@ def _to_finish(lines: Sequence[tuple[Line, Pair]], config: SuiteSettings, read: 
         if (foreseen := found.get(line.name)) is None or not foreseen.priced:
             return line
         cost = foreseen.cost_p  # the last call, too, is held at its maximum
-        return replace(line, wants_p=cost.worst, likely_p=min(cost.worst, cost.expected + line.next_p))
+        likely_p = line.likely_p or cost.expected + line.next_p
+        return replace(line, wants_p=cost.worst, likely_p=min(cost.worst, likely_p))
 
     return [finished(line) for line, _ in lines]
 
@@ -369,7 +373,7 @@ def _run(
         counted(len(ended), len(pairs))
         if line.exit_code if quiet else logs_json():  # the log of a quiet night that passed is empty
             first = told.setdefault(line.why, line.name) if line.why else line.name
-            said = line.headline if first == line.name else f"as {first}"
+            said = line.headline if first == line.name else f"no result, by the same cause as {first}"
             cost = f" ({costs(show_usd(line.charged_p))})" if line.run else ""
             when = f"{config.night}, " if quiet else ""  # a log that nights are appended to
             say(visible(f"{when}{line.name}: {said}{cost}"), "pair", **line.to_json())

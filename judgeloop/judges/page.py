@@ -231,14 +231,14 @@ class PageJudge(BaseJudge):
         if again:
             return f"{only_again(again)} ({known:,} judged)."
         low, usual = standing.usual or (0, standing.most)
-        rest, left = min(max(0, usual - standing.asked), standing.left()), standing.left()
+        rest, left = min(max(0, usual - known), standing.left()), standing.left()
         more = " more" if known else ""
         twice = f", of them {standing.again:,} again" if standing.again else ""
         time = f", about {planned(each * self._options.each * rest)} of people's time" if each and rest else ""
         ends = (
             ""
             if (one := standing.affords) is None
-            else f"; the budget ends it after about {max(0, one - standing.asked):,}{more}{f' at {each:.0f} s each' if each else ''}"
+            else f"; the budget ends it after about {max(0, one - known):,}{more}{f' at {each:.0f} s each' if each else ''}"
         )
         said = f"Usually about {rest:,}{more} are judged, at most {left:,}{more}"
         if rest in {0, left}:  # as many whatever they say, where that is also the fewest

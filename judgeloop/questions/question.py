@@ -168,7 +168,8 @@ class Question(ABC, Generic[S, T, R]):
             ran = await self._ran(begun, terms)
             result = await self._concluded(ran)
             found = await forecast(begun, terms, self.left(ran), result, ran.finished)
-            return replace(found, needs=self.needs(run)) if run.by_hand and not found.decided else found
+            open_ = run.by_hand and not (found.decided or found.equal)  # of an equal system a table tells
+            return replace(found, needs=self.needs(run)) if open_ else found
 
     async def ask(
         self, run: Prepared[S], terms: Terms, interruption: Interruption | None = None, observe: Observe[T] = unobserved

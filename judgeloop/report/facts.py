@@ -88,7 +88,7 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
     gate = [one for one in result.conditions if one.sentence and not one.name.startswith(GROUP)]
     return told(
         *([costs(_cost(result))] if paid else []),
-        Fact("asked", Section.RISK, "before", _asked(result), first=(result.risk_in_all or 0.0) < TOO_OFTEN),
+        Fact("asked", Section.RISK, "before", asked(result), first=(result.risk_in_all or 0.0) < TOO_OFTEN),
         Fact("next", Section.NEXT, "next", " ".join(one.message for one in result.advice), first=True),
         *(Fact(f"warning.{one.code}", Section.WARNING, "", one.message, first=True) for one in result.warnings),
         Fact("fails", Section.GATE, "fails", "; ".join(one.sentence for one in _also_fail(result)), first=True),
@@ -123,7 +123,7 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
     )
 
 
-def _asked(result: RunResult) -> str:
+def asked(result: RunResult) -> str:
     """How often these outputs met before, and their baseline else; how many wrong answers all of it may bring."""
     before, (baseline, others) = result.asked_before, result.others_before
     left, parts = len(before.risks) - before.answered, list[str]()
@@ -137,7 +137,7 @@ def _asked(result: RunResult) -> str:
         parts.append(f"{visible(baseline)} {was}in {count(others, 'other run')}")
     number = f"{result.wrong_in_all:.4g}"
     wrong = f"with this run, expect at most {number} wrong answer{'s' * (number != '1')} in all"
-    return f"{', and '.join(parts)}: {wrong}" if parts else ""
+    return f"{wrong}: {', and '.join(parts)}" if parts else ""
 
 
 def state(outcome: Outcome) -> str:
@@ -166,12 +166,12 @@ def _required(condition: Condition) -> str:
 
 
 def on_items(about: Population, items: int, but: int = 0, families: str = "") -> str:
-    """Which items a decision is about: all `but` so many; and how many `families` were drawn in their place, if any.
+    """Which items a decision is about: all `but` those that chose a baseline; how many `families` were drawn, if any.
 
     >>> on_items(Population.THESE_ITEMS, 1200), on_items(Population.ITEMS_LIKE_THESE, 12)
     ('on these 1,200 items', 'on items like these 12')
     >>> on_items(Population.THESE_ITEMS, 1200, 20)
-    'on 1,180 of these 1,200 items'
+    'on the 1,180 items that did not choose the baseline'
     >>> on_items(Population.ITEMS_LIKE_THESE, 40, families="8 families")
     'on items like these (8 families, each counts once; 40 items)'
     """
@@ -179,8 +179,9 @@ def on_items(about: Population, items: int, but: int = 0, families: str = "") ->
         return f"on items like these ({families}, each counts once; {items:,} items)"
     if about is Population.ITEMS_LIKE_THESE:
         return f"on items like these {items:,}"
-    some = f"{items - but:,} of " if but else ""
-    return f"on {some}these {items:,} items" if items != 1 else "on this one item"
+    if but:
+        return f"on the {count(items - but, 'item')} that did not choose the baseline"
+    return f"on these {items:,} items" if items != 1 else "on this one item"
 
 
 def of_items(result: RunResult) -> str:

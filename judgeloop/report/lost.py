@@ -4,6 +4,7 @@ Reads a `RunResult` and the texts that it holds, of which a report may show some
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from judgeloop.core.outcomes import Outcome
@@ -11,11 +12,10 @@ from judgeloop.core.records import PAIR
 from judgeloop.report.labels import LabelRow
 from judgeloop.report.page import Fact, Section, told
 from judgeloop.report.result import RunResult
-from judgeloop.report.words import shortened
+from judgeloop.report.words import count, shortened, visible
 
 LOST, LOWEST, DIFFERS = "lost", "lowest", "differs"  # the label of each
 AGREE = "agree"  # the question that looks for other items
-FIRST_OF = " items{}, the first: "  # behind how many there are, and to whom they were lost
 MOST = 3  # items
 LONGEST, LONGEST_REASON = 80, 60  # characters of an item, so that it is one line, and of the judge's words
 SHORTEST_PROMPT, LONGEST_PROMPT, LONGEST_NAME = 12, 40, 20
@@ -33,11 +33,7 @@ def lost_first(result: RunResult) -> list[Fact]:
     shown = found[:MOST]
     alike = _alike(shown, result)
     # Ratings within a step count as the same, and the first are the farthest apart.
-    of = (
-        ""
-        if len(found) <= 1 or rated
-        else f"{len(found):,}{_split(result, found) or FIRST_OF.format(_to(found, result))}"
-    )
+    of = "" if len(found) <= 1 or rated else f"{len(found):,}{_of(found, result)}, the first: "
     return told(
         *(
             Fact(f"lost.{at}", Section.EVIDENCE, name, _said(label, result, alike, of * (at == 1)), first=True)
@@ -61,13 +57,11 @@ def _lost(result: RunResult) -> Sequence[LabelRow]:
         return sorted(rows, key=lambda row: row.score or 0.0)
     candidate = result.setup.required_winner or result.setup.systems[-1]
     found = [row for row in rows if row.winner not in {None, candidate} and candidate in {row.system, row.against}]
+    won = Counter(row.winner for row in found)
+    # A baseline met every other system, each item several times: then those lost to the winner are told.
+    rival = max(won, key=lambda name: (name == result.winner, won[name]), default=None)
+    found = [row for row in found if row.winner == rival]
     return sorted(found, key=lambda row: row.group not in result.failed_groups)
-
-
-def _to(found: Sequence[LabelRow], result: RunResult) -> str:
-    """To which system of several the candidate lost all items, as a search compares it with others than the winner."""
-    winners = {row.winner for row in found}
-    return f" to {winners.pop()}" if len(result.setup.systems) > PAIR and len(winners) == 1 else ""
 
 
 def _differ(label: LabelRow) -> bool:
@@ -75,16 +69,20 @@ def _differ(label: LabelRow) -> bool:
     return len({one for one in label.votes[1:] if one is not None}) > 1
 
 
-def _split(result: RunResult, found: Sequence[LabelRow]) -> str:
-    """As `FIRST_OF`, with how many of these the votes leave out.
+def _of(found: Sequence[LabelRow], result: RunResult) -> str:
+    """What stands behind how many were lost: how many the votes leave out; of a search, of how many, and to whom.
 
     Of a judge beside people: how many more items people differ on, where it says what they do together.
     """
-    if result.job != AGREE:
-        beside = sum(not row.in_decision for row in found)
-        return f" items ({beside:,} of them judged for groups alone), the first: " if beside else ""
-    number = sum(_differ(row) and not result.lost(row) for row in result.verdicts)
-    return f" items (people differ among themselves on {number:,} others), the first: " if number else ""
+    if result.job == AGREE:
+        number = sum(_differ(row) and not result.lost(row) for row in result.verdicts)
+        return f" items (people differ among themselves on {number:,} others)" if number else " items"
+    if len(result.setup.systems) > PAIR:
+        two = {found[0].system, found[0].against}
+        met = sum(row.in_decision and {row.system, row.against} == two for row in result.verdicts)
+        return f" of {count(met, 'item')} to {visible(found[0].winner or '')}"
+    beside = sum(not row.in_decision for row in found)
+    return f" items ({beside:,} of them judged for groups alone)" if beside else " items"
 
 
 def _alike(rows: Sequence[LabelRow], result: RunResult) -> int:

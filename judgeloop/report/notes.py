@@ -66,12 +66,14 @@ class NoteCode(enum.StrEnum):
     MORE_FLIPS = "more_flips"
     NOT_AS_ASKED = "not_as_asked"
     ALL_ASKED = "all_asked"
+    ALL_ASKED_NEAR = "all_asked_near"
     NOTHING_JUDGED = "nothing_judged"
     ONLY_CONTROLS = "only_controls"
     NOTHING_COUNTS = "nothing_counts"
     TOO_FEW_JUDGED = "too_few_judged"
     REST_IS_EXACT = "rest_is_exact"
     ITEMS_WANTED = "items_wanted"
+    ITEMS_AND_LIMIT = "items_and_limit"
     MORE_ITEMS = "more_items"
     ITEMS_UNKNOWN = "items_unknown"
     OTHER_FAMILIES = "other_families"
@@ -91,7 +93,6 @@ class NoteCode(enum.StrEnum):
     ALL_MAY_NAME = "all_may_name"
     SAME_TEST = "same_test"
     SECOND_TEST = "second_test"
-    MORE_FOR_BETTER = "more_for_better"
     ASK_FOR_BETTER = "ask_for_better"
     EQUAL_PASSES = "equal_passes"
     EQUAL_PASSES_WITH = "equal_passes_with"
@@ -137,11 +138,11 @@ TEXTS: dict[NoteCode, str] = {
     "They are charged at their maximum.",
     NoteCode.ALL_IDENTICAL: "All {judged:pair} of outputs that were drawn are identical, so the "
     "judge was asked about none. Is it the same file twice?",
-    NoteCode.ALL_TIES: "All {judged:verdict} are ties: this judge may not fit these outputs.",
+    NoteCode.ALL_TIES: "All {judged:verdict} on outputs that differ are ties: this judge may not fit these outputs.",
     NoteCode.ALL_SAME: "All {judged:score} are {score:.3g}: can this judge tell outputs apart?",
     NoteCode.SEARCHED: "The risk does not hold if an earlier search on these items chose these two of {systems:system}: use other items.",
     NoteCode.GROUPS_CUT: "Of the groups, {said}.",
-    NoteCode.ASKED_OFTEN: "These outputs were compared {times:time} before: the chance that any of the answers is wrong may be {risk:.4g}; take new items.",
+    NoteCode.ASKED_OFTEN: "These outputs were compared {times:time} before: the chance that any answer about them is wrong may be {risk:.4g}{why}; take new items.",
     NoteCode.KNOWN_OTHERWISE: "The ledger holds more than this run drew, and it points the other way: {against:,} of "
     "{known:verdict} known are for {other}.",
     NoteCode.DRIFT: "The verdicts changed during the run: over its first {half:draw} the gap for {system} is "
@@ -186,16 +187,18 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.NOT_AS_ASKED: "Set `judge_model` to the model that answers, or to any; or let the server answer as the one that "
     "it names. Then rerun the command.",
     NoteCode.ALL_ASKED: "All items are judged; only more items tell more.",
+    NoteCode.ALL_ASKED_NEAR: "All items are judged; more items may name a system, and `min_gap={gap}` probably does.",
     NoteCode.NOTHING_COUNTS: "{judge} answers as {model} now, and no verdict of {before} counts. A dry run says what an answer "
     "would probably cost.",
-    NoteCode.ONLY_CONTROLS: "Nothing has been judged: {usd:dollars} went on the controls that test the judge, which are asked once. A "
-    "dry run says what an answer would probably cost beside that.",
+    NoteCode.ONLY_CONTROLS: "Nothing has been judged but the controls that test the judge, which are asked once. A dry run says what "
+    "an answer would probably cost beside that.",
     NoteCode.LEDGER_SHORT: "Rerun the command once that budget of the ledger starts again, or set a higher limit: "
     "`judgeloop budget` shows all.",
     NoteCode.NOTHING_JUDGED: "Nothing has been judged. A dry run says what an answer would probably cost.",
     NoteCode.TOO_FEW_JUDGED: "`max_judgments={limit}` judges the last {left:,}{usd:expected}.",
     NoteCode.REST_IS_EXACT: "`max_judgments={limit}` judges the last {left:,}{usd:expected}; the score is then exact.",
     NoteCode.ITEMS_WANTED: "With about {items:more {unit}} like these, a decision is likely.",
+    NoteCode.ITEMS_AND_LIMIT: "With about {items:more {unit}} like these and `max_judgments={limit}`, a decision is likely.",
     NoteCode.MORE_ITEMS: "A new test of {test:{unit}} ({even:,} more) is about 50 % likely to decide; for 80 % it takes "
     "{likely_test:,}, as the true gap may be smaller.",
     NoteCode.MANY_MORE_ITEMS: "A new test of {test:{unit}} ({even:,} more) is about 50 % likely to decide.",
@@ -217,8 +220,6 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_MAY_NAME: "`max_judgments={limit}`{usd:about} judges all, and may still name none.",
     NoteCode.SAME_TEST: "The risk stays the same.",
     NoteCode.SECOND_TEST: "That is a new test, with its own risk; what is known is not paid for again.",
-    NoteCode.MORE_FOR_BETTER: "About {judgments:more judgment}{usd:about} would show that {system} is better: a new test, without "
-    "`min_gap`.",
     NoteCode.ASK_FOR_BETTER: "Without `min_gap` the command asks whether {system} is better: a new test, with its own risk.",
     NoteCode.EQUAL_PASSES: "If the two were equal, 4 of 5 runs with `max_judgments={limit}` would pass (with {ties:share} ties, as "
     "here).",
@@ -228,16 +229,16 @@ TEXTS: dict[NoteCode, str] = {
     "pass (with {ties:share} ties, as here). There are {there:,}: add {more:,}.",
     NoteCode.BETWEEN: "If the two were equal, 4 of 5 runs of at most {limit:judgment} would pass (with {ties:share} ties, as "
     "here). This one did not in more: it may be a little worse.",
-    NoteCode.LEVEL_NAMED: "`max_judgments={limit}` names one of two level systems in 4 of 5 runs.",
-    NoteCode.LEVEL_NAMED_ITEMS: "One of two level systems is named in 4 of 5 runs of {limit:{unit}} with `max_judgments={limit}`. "
-    "There are {there:,}: add {more:,}.",
+    NoteCode.LEVEL_NAMED: "If the two were level, `max_judgments={limit}` would name one in 4 of 5 runs.",
+    NoteCode.LEVEL_NAMED_ITEMS: "If the two were level, {limit:{unit}} and `max_judgments={limit}` would name one in 4 of 5 "
+    "runs. There are {there:,}: add {more:,}.",
     NoteCode.RAISE_LIMIT: "Go on without `give_up`, the same test; or with a higher `max_judgments`, a new test, with its own risk.",
     NoteCode.RECORDED_COSTS: "The table has recorded costs, which count as if they were paid: `budget=none` and `max_judgments={every}` go "
     "through all of it.",
     NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` is probably enough for {judgments:more judgment}.",
     NoteCode.BUDGET_AT_MOST: "`budget={budget:.10g}` covers {judgments:judgment} even at their maximum cost.",
-    NoteCode.RAISE_NIGHT: "To go on tonight, raise the night's `budget` (and the pair's own, if it has one): a dry run of the "
-    "suite says what that probably takes.",
+    NoteCode.RAISE_NIGHT: "To go on tonight, raise the night's `budget`, or the pair's own if that ended it: a dry run of the suite "
+    "says what that probably takes.",
 }
 
 

@@ -34,6 +34,7 @@ ID = 8  # digits of a run's id that name it in a sentence
 FLIPS = "flips"  # the name of the condition on verdicts that change with the order
 MOST_FLIPS = 0.8  # the highest limit of flips that is advised
 TOO_OFTEN = 0.5  # the chance of a wrong answer from which on a set of items is used up
+UNBOUGHT = {NoteCode.FEWER_SKIPS, NoteCode.OUT_OF_REACH, NoteCode.STEADIER_JUDGE}  # beside which no budget is named
 UNFORESEEN = {NoteCode.LEVEL, NoteCode.OUT_OF_REACH}  # no number of judgments is forecast to decide
 FEWEST_TIES = 10  # so many ties or equal scores, and nothing else, are worth a warning
 FEW_ITEMS = 50  # under so many, another set may well turn out differently
@@ -428,13 +429,14 @@ class RunResult(Part):
             starves = stop in BREAKS and 0 < most_p < 2 * self.spend.unconfirmed_p  # so may the next attempt
             return (self._to_go_on(stop), *(self._held_by_failures() if starves else ()))
         found = () if cut else self.to_decide()
+        if any(one.code is NoteCode.MANY_FLIPS for one in self.counts.warnings):
+            found = (note(NoteCode.STEADIER_JUDGE),)
         if self.spend.rehearsed_p and stop in {StopKind.BUDGET, StopKind.JUDGMENT_LIMIT}:
             every = note(NoteCode.RECORDED_COSTS, every=self.queries_in_all)
             if not self.setup.night and any(one.code in UNFORESEEN for one in found):
                 return (every,)
             found = (*found, every)
-        hopeless = any(one.code is NoteCode.FEWER_SKIPS for one in found)
-        return found if hopeless else (*found, *self._budget_enough())
+        return found if any(one.code in UNBOUGHT for one in found) else (*found, *self._budget_enough())
 
     def _to_go_on(self, stop: StopKind) -> Note:
         """How to go on after an end that cut the run short."""
@@ -515,9 +517,9 @@ class RunResult(Part):
             code = NoteCode.FEW_PROMPTS if self.data.by_prompt else NoteCode.FEW_FAMILIES
             few = [note(code, families=self.data.families, items=self.items)]
         parts = (self.counts, self.data, self.setup)
-        often = self.risk_in_all is not None and self.risk_in_all >= TOO_OFTEN
-        times = len(self.asked_before.risks)
-        asked = [note(NoteCode.ASKED_OFTEN, risk=self.risk_in_all, times=times)] if often else []
+        often, risks = self.risk_in_all is not None and self.risk_in_all >= TOO_OFTEN, self.asked_before.risks
+        why = "" if self.setup.guarantee and max(risks, default=0) < 1 else ", as one without a proof counts as 1"
+        asked = [note(NoteCode.ASKED_OFTEN, risk=self.risk_in_all, times=len(risks), why=why)] if often else []
         found = [*self._replaced(), *self.doubts(), *asked, *few, *(one for part in parts for one in part.warnings)]
         found += [
             note(NoteCode.JUDGE_CHANGED, judge=judge, models=len(models), said=changes(models))
@@ -554,8 +556,7 @@ class RunResult(Part):
             model = controls.model if controls else ""
             if model and (before := [one for one in models if one != model]):
                 return note(NoteCode.NOTHING_COUNTS, judge=judge, model=model, before=" and ".join(before))
-        paid_p = self.spend.controls_p
-        return note(NoteCode.ONLY_CONTROLS, usd=float(to_usd(paid_p))) if paid_p else note(NoteCode.NOTHING_JUDGED)
+        return note(NoteCode.ONLY_CONTROLS if self.spend.controls_p else NoteCode.NOTHING_JUDGED)
 
     def all_tied(self, ties: int) -> tuple[Note, ...]:
         """A warning if the decision has ties alone: of a judge that does not fit, or of outputs that are identical."""
@@ -564,8 +565,10 @@ class RunResult(Part):
         rows = self.verdicts
         if any(row.winner for row in rows):  # beside the decision
             rows = [row for row in rows if row.in_decision]
-        alike = all(row.reason == IDENTICAL for row in rows)
-        return (note(NoteCode.ALL_IDENTICAL if alike else NoteCode.ALL_TIES, judged=len(rows)),)
+        differing = sum(row.reason != IDENTICAL for row in rows)
+        if not differing:
+            return (note(NoteCode.ALL_IDENTICAL, judged=len(rows)),)
+        return (note(NoteCode.ALL_TIES, judged=differing),) if differing >= FEWEST_TIES else ()
 
     def _replaced(self) -> Iterable[Note]:
         """Yield of each judge that another model answers now, and how many verdicts that made void."""

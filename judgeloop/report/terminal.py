@@ -14,7 +14,7 @@ NARROW = 3  # a column of names takes at most this part of the width
 MOST_LINES = 12  # of what is shown first, with the empty ones
 # What gives way to keep to them, in this order: `more` says where it stands. Who judged, the votes and the gap do not.
 # Of what is in `BEGINS` the beginning stays, until its second turn.
-JUDGED, VOTES, NEXT, RISK = "judged", "votes", "next", "risk"
+JUDGED, VOTES, NEXT, ASKED, RISK, LOST = "judged", "votes", "next", "asked", "risk", "lost.1"
 GIVE_WAY = (
     "lost.3",
     "lost.2",
@@ -27,17 +27,26 @@ GIVE_WAY = (
     NEXT,
     "widened",
     "holds",
-    "asked",
+    ASKED,
     COST,
-    "lost.1",
+    LOST,
     RISK,
     "leader",
+    LOST,
     NEXT,
+    ASKED,
     COST,
     RISK,
 )
 _SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z`-])")
-BEGINS = {NEXT: _SENTENCES, COST: re.compile("; "), RISK: re.compile(": ")}  # where it ends
+# Where it ends; of an item that was lost, before its prompt.
+BEGINS = {
+    NEXT: _SENTENCES,
+    ASKED: re.compile(": "),
+    COST: re.compile("; "),
+    RISK: re.compile(": "),
+    LOST: re.compile(" \N{LEFT DOUBLE QUOTATION MARK}"),
+}
 _UNBROKEN = re.compile(r"`judgeloop [^`]*`|(?<=\d) (?=%)")
 WARNING = "Warning:"  # how a line begins that warns
 Paint = Callable[[str, str], str]  # colours a text in a tone: an outcome, or one of these

@@ -17,13 +17,12 @@ from judgeloop.core.jsonable import Say
 from judgeloop.core.money import budget_over, show_usd, to_pico, to_usd
 from judgeloop.core.outcomes import ControlTally, Finished, GivenByPeople, StopKind
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import Abstention, Query, Quote, Verdict
+from judgeloop.core.records import Abstention, Query, Quote
 from judgeloop.core.work import counted
-from judgeloop.engine.answering import AnsweringModel, replanned
+from judgeloop.engine.answering import AnsweringModel
 from judgeloop.engine.asks import Planned
 from judgeloop.engine.controls import calls_each
 from judgeloop.engine.generating import Sources
-from judgeloop.engine.presentation import settles
 from judgeloop.engine.state import OneModel, Terms
 from judgeloop.judges.catalogue import is_decision
 from judgeloop.methods.stats.controls import MOST, USUAL
@@ -44,13 +43,12 @@ from judgeloop.report.words import (
     shortened,
     visible,
 )
-from judgeloop.runs.known import silent_of
+from judgeloop.runs.known import LOOKED_UP, not_known
 from judgeloop.runs.peoples_time import PeoplesTime, peoples_time, read_twice
 from judgeloop.runs.prepared import Prepared
 
 EVEN = 0.5
 FREE = "identical or oversized outputs"
-LOOKED_UP = 10_000  # queries of which the ledger is asked; of the others none is taken as known
 FORESEEN = {NoteCode.ALL_IDENTICAL, NoteCode.SEARCHED}  # doubts that need no further verdict
 OPENING = "Forecast only: a dry run does not call the judge and costs nothing."
 Quotes = Sequence[Sequence[Quote]]  # the quotes of every call, by query
@@ -114,7 +112,7 @@ class Left:
     - `queries`: those that may be asked yet, beside the number that is `done`; `in_order`: as they are drawn.
     - `stays_open`, `equal`, `groups`: as in `Forecast`, the largest group first.
     - `first`: the judges that are asked all queries before. `by_proxy`: of each query those that a judge of these is
-      asked about before it, and of no other.
+      asked about before it, and of no other. `tested`: the judges whose controls come first, if not the run's own.
     """
 
     judgments: Range
@@ -126,6 +124,7 @@ class Left:
     groups: tuple[GroupOutlook, ...] = ()
     first: tuple[Judge, ...] = ()
     by_proxy: Sequence[Sequence[Query]] | None = None
+    tested: tuple[Judge, ...] = ()
     in_order: bool = False
 
     @property
@@ -280,16 +279,18 @@ class Forecast:
         usd, result = self.usd_of_all, self.result
         if usd is not None and float(to_usd(self.cost_p.expected)) < usd:
             yield f"All {count(result.queries_in_all, 'judgment')} would cost about {dollars(usd)}."
-        thing, free = thing_of(result), self.unasked - result.asked - self.known
-        if result.asked + self.known:
-            judged, silent = result.asked + self.known - result.counts.abstentions, abstained(result)
-            have = f"{judged:,} have a verdict{silent and f' ({silent})'}"
-            yield f"Of {count(result.queries_in_all, thing)} {have}; the table has what is to come."
+        thing, seen = thing_of(result), result.asked + self.known
+        free = self.unasked - seen
+        no_call = f"need{'s' * (free == 1)} no call ({FREE})"
+        if seen:
+            judged, silent = seen - result.counts.abstentions, abstained(result)
+            have = f"{judged:,} {'has' if judged == 1 else 'have'} a verdict{silent and f' ({silent})'}"
+            of_it = f", of which {free:,} {no_call}" * (free > 0)
+            yield f"Of {count(result.queries_in_all, thing)} {have}; the table has what is to come{of_it}."
         elif paid_p := result.spend.run_p:
             yield f"The run has cost {show_usd(paid_p)} so far; the table has what is to come."
-        if free > 0:
-            need = f"need{'s' * (free == 1)} no call ({FREE})"
-            yield f"{count(free, f'further {thing}' if result.asked else thing)} {need}."
+        if free > 0 and not seen:
+            yield f"{count(free, thing)} {no_call}."
         if result.setup.order == "both" and self.people is None:
             fewer = "" if all(map(is_decision, result.setup.judges)) else " Ties need only one call, so expect fewer."
             yield f"The figures count two calls an item.{fewer}"
@@ -500,17 +501,13 @@ async def forecast(
     answering = [
         AnsweringModel(judge, OneModel(model) if model else None) for judge, model in zip(judges, counting, strict=True)
     ]
-    tests = [
-        await _not_known(run, sources, _controls_left(terms, finished.controls, *ends), answering)
-        for ends in ((0, USUAL), (USUAL, MOST))
-    ]
-    beside, perhaps = (_quotes(sources, plans, judges) for plans, *_ in tests)
+    (beside, perhaps), of_controls = await _tests(run, sources, terms, left, finished.controls, answering=answering)
     controlled = sum(map(len, beside)), sum(map(len, (*beside, *perhaps)))
     blocks: list[list[Quote]] = []
     if left.first:
         asked = queries if left.by_proxy is None else [*chain.from_iterable(left.by_proxy)]
         by_proxy = Sources(systems, left.first, replace(terms, order=run.config.order))
-        plans, *_ = await _not_known(run, by_proxy, asked, [AnsweringModel(judge, None) for judge in left.first])
+        plans, *_ = await not_known(run, by_proxy, asked, [AnsweringModel(judge, None) for judge in left.first])
         found_p = _quotes(by_proxy, plans, left.first)
         if left.by_proxy is None:
             beside += found_p
@@ -518,7 +515,7 @@ async def forecast(
             each = iter(found_p)
             blocks = [[quote for _ in block for quote in next(each)] for block in left.by_proxy]
     beside += (skipped := await _skipped(run, sources, finished, answering))
-    plans, whole, known = await _not_known(run, sources, queries, answering, left.within)
+    plans, whole, known = await not_known(run, sources, queries, answering, left.within)
     again = [ask for each in plans[: judgments.worst] for ask in each.asks if ask.ingredients.again_of]
     again_p = sum(judges[ask.judge].quote(ask.call).likely_cost_p for ask in again)
     gave = finished.people if run.by_hand else GivenByPeople()
@@ -555,7 +552,7 @@ async def forecast(
         reserved_p,
         beside_p,
         controlled,
-        [{ask.key: judges[ask.judge].quote(ask.call) for each in plans for ask in each.asks} for plans, *_ in tests],
+        of_controls,
         questions=left.done + len(queries),
         unasked=left.done + sum(not one for one in quotes),
         stays_open=left.stays_open,
@@ -620,6 +617,28 @@ def _affordable(left_p: int, likely_p: float, reserved_p: int) -> int | None:
     return 0 if left_p < reserved_p else int((left_p - reserved_p) / likely_p) + 1
 
 
+async def _tests(
+    run: Prepared[Any],
+    sources: Sources,
+    terms: Terms,
+    left: Left,
+    known: Sequence[ControlTally | None],
+    *,
+    answering: Sequence[AnsweringModel],
+) -> tuple[list[list[list[Quote]]], list[dict[str, Quote]]]:
+    """The quotes of the controls that are left, the usual ones and the others: by query, and by their keys."""
+    judges = left.tested or run.judges
+    if left.tested:
+        sources = Sources(run.systems, judges, replace(terms, order=run.config.order))
+        answering = [AnsweringModel(judge, None) for judge in judges]
+    tests = [
+        (await not_known(run, sources, _controls_left(terms, known, *ends), answering))[0]
+        for ends in ((0, USUAL), (USUAL, MOST))
+    ]
+    by_key = [{ask.key: judges[ask.judge].quote(ask.call) for each in plans for ask in each.asks} for plans in tests]
+    return [_quotes(sources, plans, judges) for plans in tests], by_key
+
+
 def _controls_left(terms: Terms, known: Sequence[ControlTally | None], begin: int, end: int) -> list[Query]:
     """The controls `begin` to `end` of each judge whose test is not over, without known ones."""
     drawn = (
@@ -639,39 +658,6 @@ def _quotes(sources: Sources, plans: Sequence[Planned], judges: Sequence[Judge])
     return [[*map(sources.quote, each.outputs), *_judging(sources, each, judges)] for each in plans]
 
 
-async def _not_known(
-    run: Prepared[Any],
-    sources: Sources,
-    queries: Sequence[Query],
-    answering: Sequence[AnsweringModel],
-    within: int | None = None,
-) -> tuple[list[Planned], int, int]:
-    """The plans for queries, the first of them without the calls that the ledger answers.
-
-    With them the number of calls, and of queries that the ledger answers whole: of the first, as many as `within` says.
-    """
-    ledger = run.open_ledger
-    await sources.look_up(queries, ledger)
-    sources.forget_failures()
-    plans = [sources.plan(query) for query in counted("queries planned", queries)]
-    held: dict[str, Verdict] = {}
-
-    async def look_up(keys: set[str]) -> dict[str, Verdict]:
-        held.update(await ledger.verdicts(sorted(keys - held.keys())))
-        return held
-
-    plans[:LOOKED_UP] = await replanned(plans[:LOOKED_UP], answering, look_up)
-    known = await run.look(lambda reader: silent_of(run, reader)) | held
-    settled = {key for key, answer in known.items() if settles(answer)}
-    left = [
-        replace(each, asks=tuple(ask for ask in each.asks if ask.key not in known and ask.after not in settled))
-        for each in plans
-        if known
-    ]
-    found = sum(bool(whole.asks) and not rest.asks for whole, rest in zip(plans[:within], left, strict=False))
-    return left or plans, sum(len(each.asks) for each in plans), found
-
-
 async def _skipped(
     run: Prepared[Any], sources: Sources, finished: Finished[Any], answering: Sequence[AnsweringModel]
 ) -> list[list[Quote]]:
@@ -679,7 +665,7 @@ async def _skipped(
     labels = finished.ending.labels if run.by_hand else ()
     silent = [one.choice for one in labels if isinstance(one.answer, Abstention) or None in one.answer.votes]
     queries = [run.pool.query(one.position, one.systems) for one in silent]
-    plans, *_ = await _not_known(run, sources, queries, answering)
+    plans, *_ = await not_known(run, sources, queries, answering)
     return [one for one in _quotes(sources, plans, run.judges) if one]
 
 

@@ -19,17 +19,16 @@ def standing_of(found: Forecast, first: SoFar) -> SoFar:
         return first
     result, skipped = found.result, found.result.counts.abstentions - found.skipped
     known = result.asked - result.identical - found.skipped + found.known
-    low, expected, worst = (
-        known + sum(both) for both in zip(found.people.judgments, (*found.people.again[:2], first.again), strict=True)
-    )
+    again, judged = (*found.people.again[:2], first.again), known - skipped
+    low, expected, worst = map(sum, zip(found.people.judgments, again, strict=True))
     return replace(
         first,
         asked=known,
         skipped=skipped,
-        most=worst,
-        usual=(low, expected) if expected > known and found.needs is None else None,
+        most=known + worst,
+        usual=(judged + low, judged + expected) if expected and found.needs is None else None,
         each_s=found.people.each_s,
-        affords=known + (found.affordable or 0) if found.falls_short else None,
+        affords=judged + (found.affordable or 0) if found.falls_short else None,
         needs=found.needs,
         only_again=found.skipped if found.decided else 0,
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from judgeloop.core.errors import some
+from judgeloop.core.outcomes import Outcome
 from judgeloop.diagnostics.past_runs import PastRun, past_runs
 from judgeloop.judges.catalogue import is_recorded, is_table
 from judgeloop.ledger.opening import Address, open_reader
@@ -20,6 +21,7 @@ from judgeloop.report.words import visible
 from judgeloop.runs.earlier import judged_alike
 from judgeloop.suite.line import DATE, Line, is_doubtful, models_of, state_of
 
+ASKED = ("not_worse", "min_gap", "max_flips", "required_score")  # options that make another question
 NIGHTS = 6  # before this one, of which a line is drawn
 OTHERS = "In this night other outputs of {} were judged before, in run {}, which may have ended otherwise."
 
@@ -173,9 +175,12 @@ def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: Last
         then.result is not None
         and now.result is not None
         and then.result.job == now.result.job
+        and now.result.outcome is not Outcome.INTERRUPTED
         and old.judges == new.judges
     ):
-        line = replace(line, since=turned_since(then.result, now.result))
+        otherwise = _asked_otherwise(then.result, now.result)
+        since = turned_since(then.result, now.result)
+        line = replace(line, since=since._replace(moved=None) if otherwise else since, asked_otherwise=otherwise)
     # Of recorded verdicts and scores it is no news that they are others.
     recorded = any(is_table(one) or is_recorded(one) for one in new.judges)
     edited = line.since.both > 0 and not recorded and not judged_alike(old.asked, new.asked)
@@ -183,6 +188,17 @@ def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: Last
     if not (_known(old) and _known(new)):
         return line
     return replace(line, outputs="new" if other_outputs(old, new) else "same")
+
+
+def _asked_otherwise(then: RunResult, now: RunResult) -> str:
+    """Which settings of two results of one question differ, in words; empty if none does."""
+    asked = (
+        {"risk": one.setup.risk_threshold} | {name: getattr(one.options, name, None) for name in ASKED}
+        for one in (then, now)
+    )
+    old, new = ({name: "none" if value is None else value for name, value in one.items()} for one in asked)
+    changed = [name for name in old if old[name] != new[name]]
+    return "; ".join(f"{name.replace('_', '-')} {old[name]} then, {new[name]} now" for name in changed)
 
 
 def other_outputs(x: RunNote, y: RunNote) -> list[str]:

@@ -47,7 +47,7 @@ DOUBTED = {
 DATE = 10  # characters of a night's name that are its date
 # A column: by how much the gap moved, and on which items where these are not all of both nights.
 MOVED, ON_ALL, ON_BOTH = "moved", " ({} then, {:,} now)", " on the {:,} in both"
-OTHER_JUDGE = "judge changed"
+OTHER_JUDGE, OTHERWISE = "judge changed", "asked otherwise"
 NOTHING = "\N{EN DASH}"  # the gap of a pair of which all outputs drawn are identical
 COMPARE = "compare"  # the question whose figure is a gap
 KNOWN = "nothing was asked: the night {} asked the same question about the same outputs"
@@ -85,14 +85,15 @@ class Line:
       a copy of the old, most verdicts changed with the order, another draw or search of the same items came before, the
       lead of the best system may be chance on other items, or its risk may not hold
     - `goes_on`: true if the same command may ask more of this pair
-    - `used_up`: true if a budget ended it, `hopeless`: and all items would not decide if the shares stay. `wants_p`:
-      how much more a dry run forecasts at maximum costs, `likely_p`: as the expected cost and its last call's maximum;
-      and `next_p`: the most that its next judgment may cost; 0 if that is not known. `own_p`: its own budget, of the
-      `table` [pairs.TABLE]; 0 without one
+    - `used_up`: true if a budget ended it, `by_ledger`: if it is one of the ledger, `hopeless`: if all items would not
+      decide if the shares stay. `wants_p`: how much more a dry run forecasts at maximum costs, `likely_p`: as its
+      advice expects, else a dry run, and its last call's maximum; `next_p`: the most that its next judgment may cost; 0
+      if that is not known. `own_p`: its own budget, of the `table` [pairs.TABLE]; 0 without one
     - `stopped`: why an open one was asked no further; empty of others
     - `before`: how the same systems ended in the last night; empty if it had no such pair
-    - `since`: the items that turned since the last night. `other_judge`: the judge, its model, its code or its prompt
-      is another than in its own last verdicts; `judges` are by name, and `judges_before` those of these
+    - `since`: the items that turned since the last night. `asked_otherwise`: which settings are others. `other_judge`:
+      the judge, its model, its code or its prompt is another than in its own last verdicts; `judges` are by name, and
+      `judges_before` those of these
     - `outputs`: "new" if those of a system are not all those of the last night, else "same"; empty if not known
     - `same_as`: the latest night before that asked this question about these outputs; empty without any
     - `further`: whether more was asked about them now. `asked`: in how many calls
@@ -129,6 +130,7 @@ class Line:
     doubtful: bool = False
     goes_on: bool = False
     used_up: bool = False
+    by_ledger: bool = False
     hopeless: bool = False
     wants_p: int = 0
     likely_p: int = 0
@@ -138,6 +140,7 @@ class Line:
     stopped: str = ""
     before: str = ""
     since: Since = NONE_TURNED
+    asked_otherwise: str = ""
     other_judge: bool = False
     judges: tuple[str, ...] = ()
     judges_before: tuple[str, ...] = ()
@@ -154,8 +157,12 @@ class Line:
     def cells(self, by_new: Collection[str]) -> tuple[str, ...]:
         """The line in a table, of which a new model judged the pairs with the names `by_new`."""
         ended = visible(self.name), SHOWN.get(self.state, self.state), "new" * (self.name in by_new)
-        judged = NOTHING if self.shown == NOTHING else f"{self.judged:,}"
-        return *ended, visible(self.winner or ""), self.shown, judged, show_usd(self.charged_p)
+        cut = self.outcome is Outcome.INTERRUPTED
+        judged = "" if cut else NOTHING if self.shown == NOTHING else f"{self.judged:,}"
+        winner = (
+            "" if self.outcome is Outcome.NOT_SHOWN else visible(self.winner or "")
+        )  # it is not better, and that was asked
+        return *ended, winner, self.shown, judged, show_usd(self.charged_p)
 
     @property
     def other_model(self) -> bool:
@@ -170,6 +177,8 @@ class Line:
         """By how much the gap or score changed since the last night, with its interval; empty if not known."""
         if self.other_judge:
             return OTHER_JUDGE
+        if self.asked_otherwise:
+            return f"{OTHERWISE}: {self.asked_otherwise}"
         if self.since.moved is None:
             return ""
         since = self.since
@@ -214,6 +223,11 @@ class Line:
     def ended_by_own(self) -> bool:
         """Whether its own budget ended it, which that of the night does not raise."""
         return self.used_up and 0 < self.own_p < self.charged_p + max(1, self.next_p)
+
+    @property
+    def ended_by_night(self) -> bool:
+        """Whether the budget of the night ended it."""
+        return self.used_up and not (self.by_ledger or self.ended_by_own)
 
     @property
     def whose(self) -> str:

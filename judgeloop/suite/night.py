@@ -20,6 +20,7 @@ from judgeloop.formats.rows import each_file_once
 from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import open_reader, runs_of
 from judgeloop.ledger.records import RunNote
+from judgeloop.questions.kept import result_of
 from judgeloop.report.facts import ended
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.result import RunResult
@@ -32,6 +33,7 @@ from judgeloop.suite.settings import Pair, SuiteSettings
 OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
 Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
 OPEN = {Outcome.UNDECIDED, Outcome.NOT_SHOWN}
+MORE = {NoteCode.MORE_JUDGMENTS, NoteCode.LEAD_STAYS, NoteCode.USUAL_JUDGMENTS}
 HOPELESS = {NoteCode.OUT_OF_REACH, NoteCode.FEWER_SKIPS}
 SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at the same time
 
@@ -155,6 +157,7 @@ class Ended:
         )
         if result is None:
             return line
+        cut = result.outcome is Outcome.INTERRUPTED  # its figures are of what it had read again by then
         return replace(
             line,
             exit_code=result.exit_code,
@@ -162,8 +165,8 @@ class Ended:
             headline=result.page.headline,
             winner=result.named if len(result.setup.systems) > 1 else None,
             gap=result.page.value("gap", "bounds"),
-            nights=tuple(float(one) / 100 for one in (result.page.value("gap", "gap"),) if one),
-            shown=NOTHING if result.alike else _shown(result),
+            nights=tuple(float(one) / 100 for one in (result.page.value("gap", "gap"),) if one and not cut),
+            shown="" if cut else NOTHING if result.alike else _shown(result),
             why=_why(result),
             judged=result.judged_items,
             judged_by=_judged_by(result),
@@ -177,7 +180,9 @@ class Ended:
             advice=_advice(result),
             goes_on=_goes_on(result),
             used_up=result.halt.kind is StopKind.BUDGET,
+            by_ledger=result.halt.kind is StopKind.BUDGET and result.spend.ledger_is_short,
             hopeless=_hopeless(result),
+            likely_p=_likely_p(result),
             next_p=result.spend.next_p,
             own_p=to_pico(str(own)) if (own := self.pair.values.get("budget")) is not None else 0,
             stopped=_stopped(result) if result.outcome in OPEN else "",
@@ -199,6 +204,12 @@ def _hopeless(result: RunResult) -> bool:
     return any(one.code in HOPELESS for one in result.advice)
 
 
+def _likely_p(result: RunResult) -> int:
+    """What its advice expects to finish it, the last judgment at its maximum; 0 if that is not known."""
+    usd = next((one.values["usd"] for one in result.advice if one.code in MORE), None)
+    return to_pico(str(usd)) + result.spend.next_p if usd else 0
+
+
 def _shown(result: RunResult) -> str:
     """The gap of a comparison and its bounds, in points; a score that is answered, and its interval."""
     gap, bounds = result.page.value("gap", "gap"), result.page.value("gap", "bounds")
@@ -217,6 +228,8 @@ def _stopped(result: RunResult) -> str:
         units = result.data.units
         which = f"one item of each of the {units} is" if units else f"all {count(result.items, 'item')} are"
         return f"{which} judged, without a decision"
+    if result.outcome is Outcome.NOT_SHOWN:
+        return result.page.parted[1]
     vain = [one.message for one in result.advice if one.code in HOPELESS]
     return " ".join(vain) or ended(result)
 
@@ -432,9 +445,18 @@ class _Suite:
             run = pair.question.load().run
             with self.watch(pair, ready) as observe:
                 result = await run(ready, interruption=self.interruption, observe=observe)
+            if result.outcome is Outcome.INTERRUPTED and not result.spend.attempts:
+                result = self._answer_of(ready.run_id) or result
         except Exception as error:  # noqa: BLE001 - one pair's failure does not stop the others
             return replace(last, result=None, error=error)
         return replace(last, ready=ready, result=result, error=None)
+
+    def _answer_of(self, run: str) -> RunResult | None:
+        """The answer that an earlier start of the night found; None without one."""
+        with open_reader(self.config.ledger) as reader:
+            kept = reader.result(run)
+        known = result_of(kept) if kept else None
+        return known if known and known.outcome.answered else None
 
 
 def _check(holds: bool, problem: str) -> None:  # noqa: FBT001 - what must hold

@@ -254,17 +254,13 @@ def _check_gate(layers: Sequence[Layer], known: Mapping[str, Declared], question
 def _check_value(layer: Layer, field: Declared, said: object) -> None:
     """Refuse what a file says of the caller's gate, of which the caller has `said` something or nothing."""
     value = layer.values[field.name]
-    sets = f"{layer.origin} sets {field.key} = {value!r}"
+    remove = f"remove {field.key} from {layer.origin}"
+    why = "the command line, a variable or --config sets conditions"
     changes = said is not None and str(said) != str(value)
     if _is_condition(field) and (changes or value in OFF or _is_looser(field, value)):
-        raise InputError(
-            f"{sets}, and {CALLER} has conditions of which a file may change or remove none; leave it out there"
-        )
+        raise InputError(f"{remove}: {why}")
     if field.setting.is_ground and said is None:
-        raise InputError(
-            f"{sets}, on which conditions of {CALLER} rest; leave it out there for the default, or give "
-            f"`{field.name}={value}` yourself"
-        )
+        raise InputError(f"{remove}, or give `{field.name}={value}` yourself: {why}")
 
 
 def _is_looser(field: Declared, value: object) -> bool:

@@ -19,7 +19,7 @@ from judgeloop.report.labels import csv_line
 from judgeloop.report.page import BADGES, COST, Fact, Page, PageTable, Section, costs, decided, named, told
 from judgeloop.report.words import clipped, count, drawn, per_cent, sentence, visible
 from judgeloop.suite.in_common import PairText, Rows, grouped
-from judgeloop.suite.line import DATE, DOUBTED_ONE, DOUBTFUL, KINDS, MOVED, SHOWN, WORDS, Line
+from judgeloop.suite.line import DATE, DOUBTED_ONE, DOUBTFUL, KINDS, MOVED, OTHERWISE, SHOWN, WORDS, Line
 from judgeloop.suite.other_judge import other_judges, other_model
 
 # What is no longer in doubt, and what a page in a browser colours a state as: a win, a tie or a loss.
@@ -90,10 +90,11 @@ class Summary:
             then, now = (UNDOUBTED.get(state, state) for state in (one.before, one.state))
             if not then or then == now or {then, now} == GOOD or one.outcome is Outcome.INTERRUPTED:
                 continue
+            otherwise = f", {OTHERWISE}" * bool(one.asked_otherwise)
             if now == Outcome.FAILED.said or now in GOOD:
-                found.setdefault(f"newly {now}", []).append(one.name)
+                found.setdefault(f"newly {now}{otherwise}", []).append(one.name)
             elif then in GOOD or (then == Outcome.FAILED.said and now in TIES):
-                found.setdefault(f"no longer {then}", []).append(one.name)
+                found.setdefault(f"no longer {then}{otherwise}", []).append(one.name)
         kinds = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in found.items())
         return f"Since {self.last_night} {kinds}." if kinds else ""
 
@@ -195,18 +196,23 @@ class Summary:
         """What is seen first on a terminal, of all that there is to say so `most`: a row or a cause each.
 
         The rows of pairs that failed come first, then why others have no answer or are in doubt, then the others' rows.
-        A cause is cut to `longest` characters, and gives way to `FIRST_FAILED` rows of pairs that failed.
-        What has no result or is newly in doubt is named in any case.
+        A cause is cut to `longest` characters. One of a pair with a result gives way to all rows of pairs that failed,
+        others to `FIRST_FAILED`. What has no result or is newly in doubt is named in any case.
         """
         failed, causes, others = self._in_order
-        failed = failed[: max(min(most, FIRST_FAILED), most - len(causes))]
+        broken = sum(any(one.why for one in of) for _, of in causes)
+        failed = failed[: max(min(most, FIRST_FAILED), most - broken)]
         causes = causes[: max(0, most - len(failed))]
         others = others[: max(0, most - len(failed) - len(causes))]
         shared = self._shared[0]
-        known = {one.name for of in (failed, others, *(of for _, of in causes)) for one in of}
-        rest = [one for one in self.lines if one.name not in known and (not one.why or one.why != shared)]
+        caused = {one.name for _, of in causes for one in of}
+        shown = {one.name for one in (*failed, *others)}
+        rest = [one for one in self.lines if one.name not in shown and (not one.why or one.why != shared)]
+        # Beside rows of others, those are counted, too, that a cause names and that might have a row there.
+        rest = [one for one in rest if one.name not in caused or (others and not one.why and not one.as_before)]
         more = f"{count(len(rest), 'other')}: {_kinds(rest)}" if len(rest) not in {0, len(self.lines)} else ""
-        if more and (named := [one.name for one in rest if one.why or (one.doubtful and not one.as_before)]):
+        unsaid = [one for one in rest if one.name not in caused]
+        if more and (named := [one.name for one in unsaid if one.why or (one.doubtful and not one.as_before)]):
             more += f" ({some(named)})"
         texts = [clipped(f"{some([one.name for one in of])}: {why}", longest) for why, of in causes]
         above = [decided(self.headline), *told(*self._above(2 * longest))]
@@ -245,7 +251,11 @@ class Summary:
     def _table(self, lines: Sequence[Line], note: str = "") -> PageTable:
         """The rows of some pairs on a terminal."""
         new = self._by_new
-        rows = [(*one.cells(new)[:3], one.shown, one.moved, SHOWN.get(one.before, one.before)) for one in lines]
+        rows = []
+        for one in lines:
+            name, state, judge, winner, gap, *_ = one.cells(new)
+            state += f": {winner}" * bool(winner and not gap)  # of a search
+            rows.append((name, state, judge, gap, one.moved, SHOWN.get(one.before, one.before)))
         columns = (*COLUMNS[:3], "gap, points", MOVED, self.last_night)
         return _filled(PageTable("", columns, tuple(rows), note, Section.DECISION))
 
@@ -293,9 +303,13 @@ class Summary:
             if starved and not any(one.own_p for one in starved):
                 first += f", or with --budget {budget_over(self.budget_p + doubtful_p)}"
             cost += f"{again} command goes on{first} {when}."
-        elif any(one.used_up and not one.hopeless and not one.ended_by_own for one in self.lines):
+        elif any(one.ended_by_night and not one.hopeless for one in self.lines):
             enough = f": {self._enough}" if self._enough else ""
             cost += f" With a higher --budget it goes on {when}{enough}."
+        elif short := [one for one in self.lines if one.by_ledger and not one.hopeless]:
+            likely_p = sum(one.likely_p for one in short)
+            enough = f": about {show_usd(likely_p)} more there is probably enough" * all(one.likely_p for one in short)
+            cost += f" A budget of the ledger ended it{enough} (`judgeloop budget set`)."
         return cost
 
     @property
@@ -309,7 +323,9 @@ class Summary:
         for table, lines in tables.items():
             enough = budget_over(max(one.charged_p + (one.likely_p or one.next_p) for one in lines))
             is_it = "is probably enough" if all(one.likely_p for one in lines) else "lets it go on"
-            own = f"its own budget of {show_usd(lines[0].own_p)} is used up"
+            most_p = max(one.next_p for one in lines)
+            need = f"the {show_usd(most_p)} of" if most_p else "the money for"
+            own = f"its own budget of {show_usd(lines[0].own_p)} lacks {need} another judgment"
             said |= {one.name: f"{own}: budget = {enough} in [pairs.{table}] {is_it}" for one in lines}
         return said
 
@@ -320,7 +336,7 @@ class Summary:
         A pair that asks for nothing may be charged as much as any of these until then, as they share equally. What
         their own budgets ended is for these to finish (`_own_budgets`).
         """
-        ended = [one for one in self.lines if one.used_up and not one.ended_by_own]
+        ended = [one for one in self.lines if one.ended_by_night]
         wanted = [one for one in ended if one.wants_p and not one.hopeless]
         if not wanted:
             return ""
@@ -334,14 +350,14 @@ class Summary:
         who = f" for {some([one.name for one in wanted])}" if len(wanted) < len(ended) else ""
         if likely == most:
             return f"{most} in all is enough{who} even at maximum costs"
-        return f"about {likely} in all is probably enough{who}, as a dry run expects; {most} even at maximum costs"
+        return f"about {likely} in all is probably enough{who}; {most} even at maximum costs"
 
     @property
     def _unpaid(self) -> Rows:
         """What pairs that money ended wait for: one cause, whatever their number."""
         own = ((name, sentence(text)) for name, text in self._own_budgets.items())
         rows = grouped((PairText(name, text, text) for name, text in own), len(self.lines))
-        ended = [one for one in self.lines if one.used_up and one.stopped and not one.ended_by_own]
+        ended = [one for one in self.lines if one.ended_by_night and one.stopped and not one.hopeless]
         if not ended:
             return rows
         most_p = max(one.next_p for one in ended)

@@ -103,6 +103,21 @@ def test_a_person_is_asked_until_the_gate_has_an_answer_and_is_not_asked_again(k
     )
 
 
+@pytest.mark.parametrize("truth", ["human", "labels.csv"])
+def test_a_dry_run_counts_the_controls_of_the_judge_whoever_is_believed(truth):
+    for name in ("old.jsonl", "new.jsonl"):
+        rows = [json.loads(line) for line in Path(name).read_text().splitlines()]
+        longer = [one | {"reference": f"{one['id']} is the answer to this question alone"} for one in rows]
+        Path(name).write_text("".join(f"{json.dumps(one)}\n" for one in longer))
+    plain, controlled = (
+        values_of(agree("--truth", truth, "--controls", asked, "--dry-run", "--json", judge="openai/gpt-4.1-mini"))
+        for asked in ("off", "on")
+    )
+    more = {case: calls - plain["calls"][case] for case, calls in controlled["calls"].items()}
+    assert 0 < more["low"] == more["expected"] < more["worst"]
+    assert controlled["judgments"] == plain["judgments"]
+
+
 def test_a_dry_run_counts_the_judge_people_and_their_second_readings(keys):
     flags = ("--truth", "human", "--max-judgments", "20")
     plain = values_of(agree(*flags, "--dry-run", "--json"))

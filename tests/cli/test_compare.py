@@ -209,7 +209,7 @@ def test_a_dry_run_counts_no_calls_for_identical_outputs_and_names_guessed_colum
     assert forecast["calls"]["worst"] == 2 * 10
     text = unwrapped(judgeloop(*arguments).stdout)
     judged, free = (
-        int(n) for n in re.search(r"Of 40 items (\d+) have a verdict.* (\d+) further items need no call", text).groups()
+        int(n) for n in re.search(r"Of 40 items (\d+) have a verdict.* of which (\d+) need no call", text).groups()
     )
     assert (judged, judged + free) == (forecast["answered_from_ledger"], 30)
     assert "Columns: prompt from 'Question', output from 'answer' (" in text
@@ -388,9 +388,8 @@ def test_a_run_shows_bounds_and_may_end_with_no_practical_difference(judged):
     arguments += ["--about", "items", "--max-judgments", "29"]
     result = judgeloop(*arguments)
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith(
-        "✓ DECIDED: there is no practical difference between good-model and poor-model on these 30 items."
-    )
+    expected = "✓ DECIDED: good-model and poor-model differ by at most 30 points on these 30 items."
+    assert result.stdout.startswith(expected)
     bound = "Each bound is wrong with a chance of at most 0.2, so both hold in at least 60 % of runs."
     assert bound in unwrapped(result.stdout)
     required = judgeloop(*arguments, "--require-winner", "good-model", "--json")

@@ -439,7 +439,11 @@ def test_too_few_items_like_these_are_said_before_and_after(kind, drawing):
     assert "for items like these, an interval of --half-width 0.03 probably takes" in forecast
     result = judgeloop(*command)
     assert result.exit_code == 3
-    assert re.search(r"With about [\d,]+ more items like these, a decision is likely", unwrapped(result.stdout))
+    more, limit = re.search(
+        r"With about ([\d,]+) more items like these and --max-judgments ([\d,]+), a decision is likely",
+        unwrapped(result.stdout),
+    ).groups()
+    assert int(limit) == int(more.replace(",", "")) + 60
 
 
 def test_a_limit_that_is_too_low_for_the_width_is_said_before(drawing):
@@ -476,17 +480,17 @@ def test_of_items_like_these_a_proxy_rates_a_block_of_fresh_items_for_each_judgm
     assert result_of(*command)["attempts"] == 0
 
 
-@pytest.mark.parametrize(("limit", "width", "code"), [(20, 0.05, "items_wanted"), (10, 0.22, "limit_enough")])
+@pytest.mark.parametrize(("limit", "width", "code"), [(20, 0.05, "items_and_limit"), (10, 0.22, "limit_enough")])
 def test_more_items_are_told_by_the_blocks_that_they_make(server, proxied, limit, width, code):
     command = [*proxied("cheap", 0.1), "--about", "like-these", "--max-judgments", limit, "JUDGELOOP_MIN_JUDGMENTS=10"]
     found = result_of(*command, "--half-width", width)
     (advice, *more) = found["advice"]
     enough = limit + found["more_judgments"]
     assert advice["code"] == code
-    assert (2 * enough > ITEMS) == (code == "items_wanted")
-    if code == "items_wanted":
-        assert advice["items"] == enough * found["block"] - ITEMS
-        assert [one["code"] for one in more] == ["blocks_too"]
+    assert (2 * enough > ITEMS) == (code == "items_and_limit")
+    if code == "items_and_limit":
+        assert (advice["items"], advice["limit"]) == (enough * found["block"] - ITEMS, enough)
+        assert more == []
         dry = result_of(*command, "--half-width", width, "--ledger", "other.db", "--dry-run")
         items = int(re.search(r"takes ([\d,]+) items", dry["stays_open"])[1].replace(",", ""))
         assert items % 2 == 0

@@ -27,7 +27,8 @@ def pair():
 
 
 def compared(pair, *more):
-    done = judgeloop("compare", *pair, "--judge", "metric:token-f1", *more)
+    done = judgeloop("compare", *pair, "--judge", "metric:token-f1", *more, "--details")
+    assert "for a paper" not in done.stdout
     return done, json.loads(judgeloop("compare", *pair, "--judge", "metric:token-f1", *more, "--json").stdout)
 
 
@@ -53,6 +54,7 @@ def test_who_wants_a_gate_on_identical_outputs_to_fail_says_so(pair):
 def test_outputs_that_are_all_identical_are_said_without_a_gate(pair, more, code, outcome):
     done, found = compared(pair, *more)
     assert (done.exit_code, found["outcome"], found["ties"]) == (code, outcome, 80)
+    assert found["advice"] == [], "no number of judgments would decide"
     assert "nothing was compared" in unwrapped(done.stdout.split("\n\n")[0])
 
 

@@ -148,11 +148,11 @@ def test_the_trend_of_a_pair_is_a_table_and_a_picture_and_not_of_strangers(two_r
     judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "metric:rouge1", "--seed", "2")
     found = judgeloop("runs", "trend", "-o", "gaps.svg")
     assert found.exit_code == 0, found.output
-    assert re.findall(" {2}(yes|no)$", found.stdout, re.MULTILINE) == ["no", "yes", "yes"]
+    assert re.findall(r" {2}(yes|no)\b", found.stdout) == ["no", "yes", "yes"]
     assert "\n  files  gaps.svg\n" in found.stdout
     assert ET.parse("gaps.svg").getroot().get("aria-label", "").startswith("The gap of b over a")
     named = judgeloop("runs", "trend", "a", "[ab]").stdout
-    assert re.findall(" {2}(yes|no)$", named, re.MULTILINE) == ["no", "yes", "yes"], "another judge"
+    assert re.findall(r" {2}(yes|no)\b", named) == ["no", "yes", "yes"], "another judge"
     assert (
         judgeloop("runs", "trend", "./a.jsonl", "b.jsonl").stdout == judgeloop("runs", "trend", "a", "b").stdout != ""
     )

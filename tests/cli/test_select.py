@@ -178,7 +178,9 @@ def test_a_required_winner_that_did_not_win_exits_5(systems, chat_server):
     result = judgeloop(*live(chat_server, systems, "--require-winner", "able", "--controls", "off"))
     assert result.exit_code == 5
     assert result.stdout.startswith("✗ FAILED: able was required, and best is the best")
-    assert re.search(r"^  lost +\d+ items to \w+, the first: ", result.stdout, re.MULTILINE), "not to the winner"
+    assert re.search(r"^  lost +\d+ of \d+ items to base, the first: ", result.stdout, re.MULTILINE), (
+        "not to the winner"
+    )
 
 
 def test_abstentions_are_shown_and_count_for_nobody(systems, chat_server):
@@ -309,7 +311,7 @@ def test_without_a_baseline_one_is_chosen_and_named(systems, chat_server):
     assert max(row["queries"] for row in rows.values()) <= ITEMS - SCOUTED
     text = shown.stdout
     against = "" if outcome["winner"] == outcome["baseline"] else f", each compared with {outcome['baseline']},"
-    assert f"5 systems{against} on {ITEMS - SCOUTED} of these {ITEMS} items" in text.splitlines()[0]
+    assert f"5 systems{against} on the {ITEMS - SCOUTED} items that did not choose the baseline" in text.splitlines()[0]
     assert f"Win rates against {outcome['baseline']}" in text
     assert "chosen by 12 judgments on 3 items, which are not in the decision" in unwrapped(text)
     again = outcome_of(judgeloop(*command, "--json", "--concurrency", "1"))

@@ -268,7 +268,7 @@ def test_a_search_says_which_judgments_and_items_do_not_count(tmp_path):
     assert result.page.text("judged").startswith(
         "4 judgments on 2 of 40 items, 6 more on 3 other items to choose the baseline, "
     )
-    assert "on 37 of these 40 items" in result.page.headline
+    assert "on the 37 items that did not choose the baseline" in result.page.headline
     assert "not counted" not in selected(tmp_path).page.text("judged")
 
 

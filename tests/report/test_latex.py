@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from support.results import make_result, undecided
 
-from judgeloop.core.outcomes import StopKind, Tally
+from judgeloop.core.outcomes import StopKind, StopReason, Tally
+from judgeloop.questions.compare.page import page
 from judgeloop.report.forms import render_latex
 from judgeloop.report.page import Fact, Page, PageTable, Section, decided
 
@@ -101,5 +104,19 @@ def test_a_sentence_for_a_paper_has_judge_items_order_votes_gap_bounds_and_risk(
     ):
         assert part in said
     assert "+70 points (+7 to +97 on all items, each bound at 90 %, at every look)" in said
-    assert said.endswith("At a risk of 0.1, large is better on these 100 items.")
+    assert said.endswith("At a risk of 0.1, large is better than small on these 100 items.")
     assert f"% for a paper: {said}" in render_latex(gate.page)
+
+
+def test_a_claim_for_a_paper_has_its_conditions_its_margin_and_what_was_asked_before():
+    proved = {"guarantee": "proved", "rule": "bets"}
+    found = replace(make_result(**proved), searched=5, comparison=3, risk_before=0.2)
+    said = page(found).text("paper")
+    assert "At a risk of 0.1, if no earlier search chose these two, large is better" in said
+    assert said.endswith(
+        "; with this run, expect at most 0.3 wrong answers in all: small was compared in 2 other runs."
+    )
+    level = make_result(winner=None, stop=StopReason(StopKind.NO_DIFFERENCE, "level"), near_tie=0.3, **proved)
+    assert level.page.text("paper").endswith(
+        "At a risk of 0.1, small and large differ by at most 30 points on these 100 items."
+    )

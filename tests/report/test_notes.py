@@ -34,9 +34,15 @@ def test_no_budget_is_advised_where_what_was_skipped_keeps_all_items_from_decidi
     assert advised(spend=spend, tally=skipped) == [NoteCode.FEWER_SKIPS]
 
 
-def test_a_lead_too_small_for_all_items_may_grow():
+def test_no_budget_is_advised_where_the_lead_is_too_small_for_all_items_or_the_judge_prefers_a_place():
     spend = replace(SPEND, next_p=10**9)
-    assert advised(spend=spend) == [NoteCode.OUT_OF_REACH, NoteCode.RAISE_BUDGET]
+    assert advised(spend=spend) == [NoteCode.OUT_OF_REACH]
+    places = Tally(items=100, wins=(5, 4), ties=40, both=49, flips=40)
+    for kind in (StopKind.BUDGET, StopKind.JUDGMENT_LIMIT):
+        assert advised(kind, spend=spend, tally=places) == [NoteCode.STEADIER_JUDGE]
+
+
+def test_a_lead_too_small_for_all_items_may_grow():
     assert advised(StopKind.JUDGMENT_LIMIT)[:2] == [NoteCode.OUT_OF_REACH, NoteCode.ALL_MAY_NAME]
     level = Tally(items=100, wins=(5, 5))
     assert advised(StopKind.JUDGMENT_LIMIT, tally=level)[:2] == [NoteCode.LEVEL, NoteCode.ALL_MAY_NAME]

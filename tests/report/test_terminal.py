@@ -185,6 +185,24 @@ def test_a_failed_gate_names_the_first_items_that_the_candidate_lost(shown, name
         assert f"row {rows[0]}" in form
 
 
+def test_a_required_baseline_names_the_items_that_it_lost_to_the_winner():
+    """Which met both others on the same items, and lost some to each."""
+    right = {"best": range(55), "fair": range(5, 35), "base": range(3, 25)}
+    asked = [{"prompt": f"{n}: why?", "reference": "yes"} for n in range(60)]
+    files = [
+        [one | {"output": "yes" if n in own else name} for n, one in enumerate(asked)] for name, own in right.items()
+    ]
+    gate = {"baseline": "base", "require_winner": "base", "report_texts": "none"}
+    result = judgeloop.select(files, names=tuple(right), judge="metric:exact", **gate)
+    best, fair = (next(row for row in result.standings if row.system == name) for name in ("best", "fair"))
+    assert (result.winner, result.outcome) == ("best", Outcome.FAILED)
+    assert fair.wins > 0
+    of, *lost = [one.text for one in result.page.facts if one.label == "lost"]
+    before, _, first = of.partition(" items to best, the first: ")
+    assert before == f"{best.wins} of {best.queries}"
+    assert len({first, *lost}) == 3
+
+
 def test_the_lowest_scores_of_an_estimate_are_not_called_lost():
     low = judgeloop.estimate(ROWS, judge=lambda output: 0.25, require_score=0.9)
     assert low.outcome is Outcome.FAILED

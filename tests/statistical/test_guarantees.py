@@ -19,7 +19,7 @@ from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stats.confidence_sequence import GRID
+from judgeloop.methods.stats.confidence_sequence import GRID, ConfidenceSequence
 from judgeloop.methods.stats.corrected import Aside
 from judgeloop.methods.stats.hedged import HedgedBets
 from judgeloop.methods.stopping.bets import Bets, answers
@@ -117,13 +117,13 @@ def test_families_that_count_once_keep_the_risk(capsys):
 @pytest.mark.quick
 @pytest.mark.parametrize(("gap", "ties"), [(0.0, 0.3), (0.2, 0.5), (-0.15, 0.0)])
 def test_each_bound_is_ever_wrong_with_at_most_the_risk_whatever_is_read_off_it(gap, ties, capsys):
-    """A lower bound above the gap needs the least null at or above the gap to be ruled out, with its own stakes."""
-    null = GRID[np.searchsorted(GRID, gap - 1e-9)]
-    bets = HedgedBets(RISK, np.array(null), LIMIT, of_grid=True)
+    """Of the grid the two nulls around the gap are followed, which are those that decide."""
+    above = int(np.searchsorted(GRID, gap - 1e-9))
+    sequence = ConfidenceSequence(RUNS, RISK, LIMIT, grid=GRID[above - 1 : above + 1])
     draws = drawn(np.random.default_rng(7), gap, ties, UNLIMITED, RUNS)
     for score in draws.T.astype(float):
-        bets = bets.after(score)
-    check_risk(f"bound, gap {gap}", bets.ruled_out.sum(), RUNS, RISK, capsys)
+        sequence.follow(score)
+    check_risk(f"bound, gap {gap}", (sequence.low >= gap - 1e-9).sum(), RUNS, RISK, capsys)
 
 
 def winner_of(population, seed, **asked):

@@ -183,10 +183,10 @@ def test_a_condition_of_the_file_is_added_to_the_callers_and_both_say_who_set_th
     ],
 )
 def test_a_file_neither_changes_nor_removes_a_condition_of_the_caller(line, flags):
-    assert "change or remove none" in pair(line, **flags).problem
+    assert "sets conditions" in pair(line, **flags).problem
     assert not pair(line).problem
     config = Layer("mine.toml", flags)
-    assert "change or remove none" in pair(line, base=config).problem
+    assert "sets conditions" in pair(line, base=config).problem
 
 
 WEAKENING = (
@@ -199,21 +199,21 @@ WEAKENING = (
 @pytest.mark.parametrize("line", WEAKENING)
 def test_a_file_sets_nothing_that_the_callers_gate_rests_on(line):
     name = line.partition(" ")[0]
-    assert f"sets {name} = " in pair(line, require_winner="a").problem
-    assert f"sets {name} = " in pair(f"[suite]\n{line}", require_winner="a").problem
+    assert f"remove {name} from " in pair(line, require_winner="a").problem
+    assert f"remove {name} from " in pair(f"[suite]\n{line}", require_winner="a").problem
     assert not pair(line).problem
 
 
 def test_a_file_allows_no_more_flips_than_the_callers_gate_does_by_default():
-    assert "sets max-flips = " in pair("max-flips = 'none'", not_worse="0.1").problem
-    assert "sets max-flips = " in pair("max-flips = 0.6", not_worse="0.1").problem
+    assert "remove max-flips from " in pair("max-flips = 'none'", not_worse="0.1").problem
+    assert "remove max-flips from " in pair("max-flips = 0.6", not_worse="0.1").problem
     assert not pair("max-flips = 0.4", not_worse="0.1").problem
     assert not pair("max-flips = 'none'").problem
 
 
 def test_a_found_settings_file_sets_nothing_that_the_callers_gate_rests_on():
     found = Layer("judgeloop.toml", {"risk": 0.39}, trusted=False)
-    assert "judgeloop.toml sets risk = 0.39" in pair("", base=found, not_worse="0.1").problem
+    assert "remove risk from judgeloop.toml" in pair("", base=found, not_worse="0.1").problem
 
 
 def test_what_the_caller_says_of_the_gate_wins_and_the_summary_says_who_set_what():

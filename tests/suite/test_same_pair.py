@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from support.commandline import judgeloop
 
+from judgeloop.cli import questions
+
 ITEMS = 60
 METRIC, PYTHON = "metric:exact", "python:words:shorter"
 PAIRS = {"exact": METRIC, "words": PYTHON}
@@ -58,6 +60,32 @@ def test_pairs_of_the_same_systems_by_different_judges_are_told_apart():
         assert one["moved"] == ([0, 0, 0] if name == "exact" else [0, None, None])
         assert not one["other_judge"]
         assert one["nights"] == first[name]["nights"] * 2, "its own gap, twice"
+
+
+def test_a_night_that_is_interrupted_keeps_the_answers_it_had_and_shows_no_figures_of_others(monkeypatch):
+    first = night(1)
+    monkeypatch.setattr(questions, "catch_signals", lambda interruption, *, by_hand: interruption.request())
+    again = night(1)
+    assert [(one["state"], one["judged"]) for one in again.values()] == [
+        (one["state"], one["judged"]) for one in first.values()
+    ]
+    shown = judgeloop(
+        "suite", "night.toml", "--config", "night.toml", "--allow-plugins", "--night", "2026-01-02", "--details"
+    )
+    assert shown.exit_code == 130
+    assert re.search(r"^  exact +- interrupted +\$0\.00 +✓ decided", shown.stdout, re.MULTILINE)
+
+
+def test_what_was_asked_otherwise_says_so_in_the_place_of_a_change():
+    night(1)
+    path = Path("night.toml")
+    assert night(2)["exact"]["asked_otherwise"] == ""
+    path.write_text(path.read_text().replace("[shared]", "[shared]\nmin-gap = 0.3"))
+    found = judgeloop(
+        "suite", "night.toml", "--config", "night.toml", "--allow-plugins", "--night", "2026-01-03", "--json"
+    )
+    one = json.loads(found.stdout)["pairs"][0]
+    assert (one["asked_otherwise"], one["moved"], one["before"]) == ("min-gap none then, 0.3 now", None, "decided")
 
 
 def test_a_pair_has_no_state_of_another_that_compared_the_same_systems():

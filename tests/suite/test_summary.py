@@ -279,10 +279,17 @@ def test_new_doubt_is_named_where_no_line_is_left_for_its_cause():
     failed = [line(f"f{n}", 5, "failed.") for n in range(5)]
     new = line("new", 0, "passed.", doubtful=True, warnings=("36 of 60 verdicts changed.",))
     old = replace(new, name="all old", before="doubtful pass", outputs="same", same_as="2026-01-01")
-    shown = {most: brief(most, *failed, new, old, line("p", 0, "passed.")) for most in (3, 4)}
+    shown = {most: brief(most, *failed, new, old, line("p", 0, "passed.")) for most in (3, 5, 6)}
     assert "5 others: 2 failed, 1 passed, 2 doubtful passes (all new)" in shown[3]
-    assert "all new: 36 of 60" in shown[4], "before the fourth row of those that failed"
-    assert "all f3" not in shown[4]
+    assert "3 others: 1 passed, 2 doubtful passes (all new)" in shown[5], "each that failed has its row first"
+    assert "all new: 36 of 60" in shown[6]
+
+
+def test_pairs_without_a_row_are_counted_beside_the_rows_of_others():
+    open_ = [line(f"o{n}", 3, "open.", stopped="no money") for n in range(8)]
+    assert "6 others: 5 open, 1 passed" in brief(4, *open_, line("p", 0, "passed."))
+    best = Line(name="best", question="select", exit_code=0, headline="b.", outcome=Outcome.DECIDED, winner="b")
+    assert "✓ decided: b" in brief(4, best), "a search has no gap that shows who won"
 
 
 def test_a_cause_is_cut_after_a_word():
@@ -311,20 +318,24 @@ def test_money_is_one_cause_with_the_sum_that_finishes_the_night():
     said = " ".join(render(found.page).split())
     assert "3 pairs Out of money, as another judgment may cost up to $0.020." in said
     for what in ("it goes on (--night 2026-01-02)", "raise --budget"):
-        assert (
-            f"{what}: about $1.15 in all is probably enough, as a dry run expects; $1.75 even at maximum costs." in said
-        )
+        assert f"{what}: about $1.15 in all is probably enough; $1.75 even at maximum costs." in said
 
 
-def test_a_pair_that_its_own_budget_ended_asks_for_that_and_for_none_of_the_night():
+def test_a_pair_that_another_budget_ended_asks_for_that_and_for_none_of_the_night():
     own = {"used_up": True, "stopped": "no money", "own_p": USD // 5, "next_p": USD // 50, "table": "all"}
     ends = [line(f"n{n}", 3, "open.", charged_p=USD * 19 // 100, wants_p=USD, likely_p=USD * n // 10, **own)
             for n in (1, 2)]  # fmt: skip
     said = " ".join(text(*ends).split())
-    enough = "ts own budget of $0.20 is used up: budget = 0.39 in [pairs.all] is probably enough"
+    enough = (
+        "ts own budget of $0.20 lacks the $0.020 of another judgment: budget = 0.39 in [pairs.all] is probably enough"
+    )
     assert f"all 2 pairs I{enough}." in said
     assert "--budget" not in said
-    assert f"all n1, all n2: i{enough}" in brief(9, *ends).splitlines()
+    assert f"all n1, all n2: i{enough}" in " ".join(brief(9, *ends).split())
+    by_ledger = [replace(one, own_p=0, by_ledger=True) for one in ends]
+    said = " ".join(text(*by_ledger).split())
+    assert "about $0.30 more there is probably enough (`judgeloop budget set`)." in said
+    assert "--budget" not in said
     by_night = replace(ends[0], own_p=USD)
     assert "With a higher --budget it goes on (--night 2026-01-02): about $" in " ".join(text(by_night).split())
 

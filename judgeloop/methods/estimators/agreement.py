@@ -17,7 +17,7 @@ import numpy as np
 
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.records import Abstention, Label, Verdict, as_score
-from judgeloop.methods.estimators.preferences import NOTHING_FURTHER, SAMPLE_JUDGED, whole
+from judgeloop.methods.estimators.preferences import NOTHING_FURTHER, whole
 from judgeloop.methods.stats.with_people import Floats, agreements, by_people
 
 ROUNDING = 1e-9
@@ -156,7 +156,7 @@ class Pairing:
         if tally.abstentions:
             lack = f"{tally.abstentions:,} of {tally.items:,} lack a verdict of the judge or of people"
             return StopReason(StopKind.POOL_EXHAUSTED, f"every item was asked about, but {lack}")
-        return SAMPLE_JUDGED if self.sampled else whole(tally.items)
+        return whole(tally.items, sampled=self.sampled)
 
 
 def merged(label: Label, judge: Verdict, people: Sequence[float]) -> Label:

@@ -13,7 +13,7 @@ import numpy as np
 
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.records import Answer, Label, Verdict
-from judgeloop.methods.estimators.preferences import NOTHING_FURTHER, SAMPLE_JUDGED, whole
+from judgeloop.methods.estimators.preferences import NOTHING_FURTHER, whole
 from judgeloop.methods.selectors.blocks import Blocks
 from judgeloop.methods.stats.strata import (
     Counts,
@@ -174,6 +174,4 @@ class MeanScore:
                 StopKind.POOL_EXHAUSTED,
                 f"every item was asked about, but {tally.abstentions:,} of {tally.items:,} got no score",
             )
-        if self.sampled:
-            return SAMPLE_JUDGED
-        return whole(tally.items)
+        return whole(tally.items, sampled=self.sampled)

@@ -108,8 +108,10 @@ class Preferences:
         )
 
 
-def whole(items: int) -> StopReason:
-    """The reason that all of a pool is judged."""
+def whole(items: int, *, sampled: bool = False) -> StopReason:
+    """The reason that all of a pool is judged; others are meant if it is `sampled`, and it may be of families."""
+    if sampled:
+        return StopReason(StopKind.POOL_EXHAUSTED, f"all {items:,} that could be judged are judged")
     return StopReason(StopKind.ALL_JUDGED, f"{every_one(items)} is judged, so nothing is left to chance")
 
 

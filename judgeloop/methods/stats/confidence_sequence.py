@@ -6,11 +6,14 @@ largest null that is ruled out by draw t together with all nulls below it. Then 
 mean it reaches m*, so m* is ruled out by t, which has a probability of at most r. So each sentence that is read off the
 bound is wrong with at most r, whenever and however it was chosen.
 
-A null that was *asked*, because a run ends when it is ruled out, has stakes of its own. Until it is ruled out or
-hopeless, the nulls below it are bet against with the same stakes: a bet on a score above m is worth more against a
-lower m, so all of them fall with the asked one at the latest, and a run needs to follow the asked nulls alone. The
-bets against all others aim at a boundary that spends much of the risk early, so that the bounds are narrow from the
-first quarter of a plan on.
+A bet on a score above m is worth more against a lower m. So a null between two of the grid needs no stakes of its own:
+with those of the upper one it falls with that at the latest, and the bounds are finer than the grid.
+
+A null that was *asked*, because a run ends when it is ruled out, has stakes of its own. The nulls below it have theirs,
+held within what leaves them at least its wealth whatever the next score is. There is always room for that, as its own
+bet would do. So all of them fall with the asked one at the latest, and a run needs to follow the asked nulls alone. The
+bets against the grid aim at a boundary that spends much of the risk early, so that the bounds are narrow from the first
+quarter of a plan on.
 """
 
 from __future__ import annotations
@@ -22,11 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.methods.stats.betting import Controls
-from judgeloop.methods.stats.hedged import Floats, HedgedBets
+from judgeloop.methods.stats.hedged import GONE, SURE, Floats, HedgedBets
 
 _CLOSE = np.geomspace(0.002, 0.1, 30)
+_EVEN = {*range(40, 361, 2), *range(140, 261)}  # in 400: closer where the gap of most systems is
 # `np.unique` would load numpy.ma.
-GRID = 2 * np.array(sorted({*_CLOSE, *np.linspace(0.1, 0.9, 321), *(1 - _CLOSE)})) - 1
+GRID = 2 * np.array(sorted({*_CLOSE, *(one / 400 for one in _EVEN), *(1 - _CLOSE)})) - 1
+PARTS = 8  # of what is between two nulls
 
 
 class ConfidenceSequence:
@@ -34,7 +39,8 @@ class ConfidenceSequence:
 
     There is one bound for each side from which the same verdicts are seen. `asked` has bets before the first draw, each
     on a null for each side, in ascending order of the nulls. `items` is inf for items like these. `late`: the bounds
-    are to be narrow after the last draw of the plan, and hold before it all the same.
+    are to be narrow after the last draw of the plan, and hold before it all the same. `grid`: nulls with stakes of
+    their own, ascending.
     """
 
     def __init__(
@@ -45,26 +51,28 @@ class ConfidenceSequence:
         items: float = math.inf,
         asked: Sequence[HedgedBets] = (),
         *,
+        grid: Floats = GRID,
         late: bool = False,
     ) -> None:
         """Stand before the first draw."""
         self.risk = risk
-        self.grid = np.unique(np.concatenate([GRID, *(np.ravel(bets.null) for bets in asked)]))
-        every = np.arange(len(self.grid))
-        self._at = np.array([np.searchsorted(self.grid, bets.null) for bets in asked], dtype=np.int64).reshape(
-            -1, sides
-        )
+        grid = np.unique(np.concatenate([grid, *(np.ravel(bets.null) for bets in asked)]))
+        every = np.arange(len(grid))
+        self._at = np.array([np.searchsorted(grid, bets.null) for bets in asked], dtype=np.int64).reshape(-1, sides)
         before = np.vstack([np.full((1, sides), -1, dtype=np.int64), self._at])
         self._below = (every > before[:-1, :, None]) & (every <= self._at[..., None])  # what falls with each asked null
-        self._every = HedgedBets(risk, self.grid, limit, items, of_grid=True, late=late)
+        self._every = HedgedBets(risk, grid, limit, items, of_grid=True, late=late)
+        between = np.diff(grid, prepend=-1.0)[:, None] * np.arange(PARTS - 1, -1, -1) / PARTS
+        self._nulls = np.ravel(grid[:, None] - between)
+        self._fine = HedgedBets(risk, self._nulls, limit, items, of_grid=True, late=late)
         self._asked = list(asked)
-        self._out = np.zeros((sides, len(self.grid)), dtype=np.bool_)
+        self._out = np.zeros((sides, len(self._nulls)), dtype=np.bool_)
 
     @property
     def low(self) -> Floats:
         """The bounds after the draws so far, shape (sides,)."""
-        standing = np.where(self._out.all(axis=1), len(self.grid), np.argmin(self._out, axis=1))
-        bounds: Floats = np.where(standing > 0, self.grid[standing - 1], -1.0)
+        standing = np.where(self._out.all(axis=1), len(self._nulls), np.argmin(self._out, axis=1))
+        bounds: Floats = np.where(standing > 0, self._nulls[standing - 1], -1.0)
         return bounds
 
     def follow(self, scores: Floats, control: Floats | float = 0.0, most: Floats | float = 0.0) -> None:
@@ -77,12 +85,25 @@ class ConfidenceSequence:
         stake = each * self._every.stake(largest)
         for number, bets in enumerate(self._asked):
             own = bets.stake(largest[:, 0])
-            stake = np.where(self._below[number] & ~(bets.ruled_out | bets.hopeless)[..., None], own[:, None], stake)
+            stake = np.where(self._below[number], self._held(stake, bets, own, 1 + largest), stake)
             self._asked[number] = bets.after(score[:, 0], less[:, 0], largest[:, 0], own)
         self._every = self._every.after(score, less, largest, stake)
-        self._out |= self._every.ruled_out
-        for places, bets in zip(self._at, self._asked, strict=True):
-            self._out[np.arange(len(places)), places] = bets.ruled_out
+        self._fine = self._fine.after(score, less, largest, np.repeat(stake, PARTS, axis=1))
+        self._out |= self._fine.ruled_out
+        for places, below, bets in zip(self._at, self._below, self._asked, strict=True):
+            self._out |= np.repeat(below & np.reshape(bets.ruled_out, (-1, 1)), PARTS, axis=1)
+            self._out[np.arange(len(places)), PARTS * places + PARTS - 1] = bets.ruled_out
+
+    def _held(self, stake: Floats, asked: HedgedBets, own: Floats, most: Floats) -> Floats:
+        """The stakes within what leaves a null the wealth of the `asked` one at a score of -`most` and of `most`."""
+        ahead = np.maximum(self._every.wealth, GONE)
+        null, mean = np.minimum(asked.remaining, 1.0), np.minimum(self._every.remaining, 1.0)
+        behind, bet, null = (np.reshape(one, (-1, 1)) for one in (asked.wealth, own * asked.wealth, null))
+        up, down = (np.maximum(most + sign * mean, SURE) for sign in (-1, 1))
+        least = (behind - ahead + bet * (most - null)) / up
+        largest = (ahead - behind + bet * (most + null)) / down
+        held: Floats = np.minimum(np.maximum(stake * ahead, least), largest) / ahead
+        return held
 
 
 def lower_bounds(  # noqa: PLR0917 - what the bounds depend on

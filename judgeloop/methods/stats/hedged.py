@@ -49,13 +49,13 @@ FEW = 20  # planned draws, of which none are taken to be ties: of five, all five
 HOPELESS = (
     0.003  # the wealth at which bets end: under the null it comes back to 1/risk with at most this times the risk
 )
-VERSION = 3  # of the stakes: with others, the same verdicts may end a run elsewhere
+VERSION = 4  # of the stakes: with others, the same verdicts may end a run elsewhere
 RARELY = -0.3  # the mean of a draw that moves, under the null, below which ties count as evidence
 SURE, LEAST = 1e-9, 1e-12
 GONE = 1e-250  # a wealth that is given up: numbers that small are a hundred times slower to reckon with
 SLACK = 1e-6  # of the wealth: a perfect copy ends at 1/risk but for rounding, which must not cost the answer
 BOLDEST = 0.98  # of the stake that could lose everything
-SPENT, SPENT_LATE = 0.35, 2.0  # on a grid: the power of the share of a plan that is over gives that of the risk spent
+SPENT, SPENT_LATE = 0.38, 2.0  # on a grid: the power of the share of a plan that is over gives that of the risk spent
 SPENT_ASKED = 0.5  # the same for a null that was asked
 ROUNDS = 10  # of the bisection for the scale of a zone's boundary
 

@@ -263,11 +263,6 @@ class Bets(Rule):
                 return number
         return None
 
-    @property
-    def stronger(self) -> Bets | None:
-        """As `Rule.stronger`: where a system is named that may be behind."""
-        return None if self.min_gap is None else replace(self, min_gap=None)
-
     def items_to_decide(self, tally: Tally) -> ItemsToDecide | None:
         """As `Rule.items_to_decide`, by the boundary of bets at their end, in standard deviations.
 

@@ -81,11 +81,6 @@ class Rule(ABC):
         return float(self.can_be_met(tally, more))
 
     @property
-    def stronger(self) -> Rule | None:
-        """The rule that more judgments may meet after this one: one system is better; None without one."""
-        return None
-
-    @property
     def expects_lead(self) -> bool:
         """Whether who asks expects a system to be ahead: not for "is the second not worse?"."""
         return True

@@ -173,7 +173,7 @@ def _equal(result: Agreed) -> str:
         return ""
     same = round(result.equal * result.judged)
     low, high = result.equal_interval
-    interval = "exact, as all are labelled" if low == high else f"{100 * low:.0f} to {per_cent(high)}"
+    interval = _exact(result) if low == high else f"{100 * low:.0f} to {per_cent(high)}"
     interval += _stays(result.equal, result.equal_interval, 0.0)
     silent = result.counts.abstentions
     lack = f"; {silent:,} more lack a verdict, and count against every claim" if silent else ""
@@ -238,7 +238,8 @@ def _off(result: Agreed) -> str:
     low, high = result.off_interval
     if result.rates:
         above = "above" if result.off >= 0 else "below"
-        return f"the judge's mean score is {abs(result.off):.3f} {above} people's ({low:+.3f} to {high:+.3f})"
+        shown = _exact(result) if result.whole else f"{low:+.3f} to {high:+.3f}"
+        return f"the judge's mean score is {abs(result.off):.3f} {above} people's ({shown})"
     name, _, sign = _seen(result)
     least, most = sorted((sign * low, sign * high))
     shown = _between_gaps(least, most, result)
@@ -347,7 +348,10 @@ def _means(result: Agreed) -> str:
     share = "exact, for one look" if result.looked_at_once else "like the others"
     gated = any(one.name == "agreement" for one in result.gates)
     ends = ", and of the share each end, as its gate is" if gated else ""
-    parts = [f"intervals are at {_level(result)}{ends}", f"that of the share is {share}, the others hold at every look"]
+    parts = [
+        f"intervals are at {_level(result)}{ends}",
+        f"that of the share is {share}, the others hold at every look, and bounds from earlier looks stay",
+    ]
     if result.options.chosen and not result.whole:
         parts.append(
             "the labelled items are taken for a random sample: if somebody picked them, or what was said ended the "
@@ -428,9 +432,12 @@ def pictures(result: Agreed) -> tuple[tuple[Picture, ...], ...]:
 
 def _between_gaps(low: float, high: float, result: Agreed) -> str:
     """Between what a gap lies, in points; the lower end says so if it only looks like 0."""
-    return (
-        "exact, as all are labelled" if result.whole else " to ".join(ends((low, high), out=0.0 if low > 0 else None))
-    )
+    return _exact(result) if result.whole else " to ".join(ends((low, high), out=0.0 if low > 0 else None))
+
+
+def _exact(result: Agreed) -> str:
+    """What a figure without an interval is of: those that are labelled, and no others."""
+    return f"exact, for these {count(result.judged, 'output' if result.rates else 'pair')}"
 
 
 def _share(share: float | None) -> str:

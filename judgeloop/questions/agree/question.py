@@ -280,10 +280,12 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         """As for all questions, with whoever is believed behind the judge, and what it costs to ask the judge anew."""
         if cast("AgreeInputs", run.inputs).truth is not None and run.booked:
             with opened(run, offline=True) as begun:
-                ran = await self._ran(begun, begun.terms(offline=True))
+                its = begun.terms(offline=True)
+                ran = await self._ran(begun, its)
                 result, person = await self._concluded(ran), _of_truth(begun)
-                finished = replace(ran.finished, controls=(), counting=())  # those of the judge
-                return await forecast(person, person.terms(offline=True), self.left(ran), result, finished)
+                finished = replace(ran.finished, counting=())  # those of the judge, as the controls are
+                terms, left = replace(person.terms(offline=True), controls=its.controls), self.left(ran)
+                return await forecast(person, terms, replace(left, tested=left.first), result, finished)
         if not run.config.again:
             return await super().forecast(run)
         with opened(run, offline=True) as begun:

@@ -220,8 +220,11 @@ class Agreed(RunResult):
 
     @property
     def favours_length(self) -> str | None:
-        """`longer` or `shorter`, if the judge is shown to like it more than people do; None if neither is."""
-        if not self.prefers or self.longer_interval is None:
+        """`longer` or `shorter`, if the judge is shown to like it more than people do; None if neither is.
+
+        The labelled items alone show it of no others.
+        """
+        if not self.prefers or self.longer_interval is None or self.whole:
             return None
         low, high = self.longer_interval
         return "longer" if low > 0 else "shorter" if high < 0 else None

@@ -9,7 +9,7 @@ from dataclasses import replace
 from judgeloop.catalogue import rule_row
 from judgeloop.core.errors import some
 from judgeloop.core.outcomes import Outcome, StopKind, Tally
-from judgeloop.core.records import Groups
+from judgeloop.core.records import IDENTICAL, Groups
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.rule import at_most, far_behind, points, show_risk
@@ -18,7 +18,7 @@ from judgeloop.questions.compare.result import BETS, ONCE, Comparison, ScoreFigu
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
 from judgeloop.report.groups import GroupRow, group_table, turned
-from judgeloop.report.notes import LIMITS_THE_RISK
+from judgeloop.report.notes import NoteCode
 from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Picture, Scale
 from judgeloop.report.result import ID
@@ -40,14 +40,16 @@ SETTLED, EDGE = 10, 0.12  # of a picture: the part of the draws before which bou
 MINUS = "\N{MINUS SIGN}"
 SAME_RISK = 1e-9  # a stated risk that differs by less is the one that was chosen
 SEARCHED = ", unless an earlier search of these items chose the two"
+CONDITIONS = {  # without which a stated risk does not hold, by the warning that doubts it
+    NoteCode.SEARCHED: "if no earlier search chose these two",
+    NoteCode.NEIGHBOURS: "if the items are independent draws",
+}
 EARLIER_MEANS = (
     "They were about some of these items, by one of these judges. Each of these comparisons has a risk of its own. The sum of the risks bounds the number of wrong wins or passes "
     "that is expected, if no candidate was chosen or made by verdicts on these items."
 )
-GAP_MEANS = (
-    "The gap is the share of judged items won less the share lost, in points: hundredths. A run that stops at a lead "
-    "shows a gap that is too large, on average."
-)
+GAP_MEANS = "The gap is the share of judged items won less the share lost, in points: hundredths."
+AT_A_LEAD = " A run that stops at a lead shows a gap that is too large, on average."
 WHAT_P_MEANS = (
     "How often two equally good systems would differ at least this much by chance, if the items are "
     "a random sample. It is not the probability that the decision is wrong."
@@ -94,7 +96,7 @@ def facts(result: Comparison) -> list[Fact]:
     of = f"{said.judged_of(result)}{result.also_judged}"
     by = f", by {said.judged_by(result)}"
     if result.alike:
-        alike, by = ", with identical outputs", f": {said.judged_by(result)} was asked about none"
+        alike, by = " with identical outputs", f" ({said.judged_by(result)} was asked about none)"
     recorded = result.recorded
     own = [
         Fact(
@@ -152,7 +154,7 @@ def facts(result: Comparison) -> list[Fact]:
         ]
     shared = said.shared(result, paid=recorded is None)
     margin = result.options.not_worse
-    compared = result.judged and not result.alike and result.answer in {Outcome.UNDECIDED, Outcome.FAILED}
+    compared = result.judged and not result.alike and result.answer is Outcome.UNDECIDED
     if margin is not None and result.setup.rule == BETS and compared:  # to ask for another margin takes no run
         other = 2 * margin if 2 * margin < 1 else margin / 2
         free = f"{OTHER_MARGIN}`judgeloop runs show {result.setup.run[:ID]} --not-worse {other:g}`"
@@ -198,19 +200,35 @@ def _answer(result: Comparison) -> str:
     where += f", judged by {said.judged_by(result)}" if result.setup.by_hand else ""
     if result.options.not_worse is not None:
         return _on_worse(result, where, result.options.not_worse)
+    if result.claim == "better":
+        return f"{_claimed(result, where)}."
     if result.winner is not None:
         winner, loser = visible(result.winner), second if result.winner == result.setup.systems[0] else first
-        if result.claim == "better":
-            return f"{winner} is better than {loser} {where}."
         required, within = result.setup.required_winner, f"less than {points(result.options.min_gap or 0.0)} behind"
         if required == result.winner:
             return f"{winner} is not shown to be better than {loser} {where}, only to be better or {within}."
         keep = "Choose" if required is None else f"{visible(required)} is not shown to be better. Keep"
         return f"{keep} {winner}: it is better than {loser}, or {within} it, {where}."
     if result.stop_reason is StopKind.NO_DIFFERENCE:
-        level = f"{first} and {second} are level {where}."
-        return level if result.whole else f"There is no practical difference between {first} and {second} {where}."
+        return f"{first} and {second} are level {where}." if result.whole else f"{_claimed(result, where)}."
     return _no_winner(result, where)
+
+
+def _claimed(result: Comparison, where: str) -> str:
+    """What is shown, in a clause; empty if nothing is."""
+    first, second = map(visible, result.setup.systems)
+    winner, loser = (first, second) if result.winner == result.setup.systems[0] else (second, first)
+    margin = points(result.options.gap_asked or result.options.near_tie or 0.0)
+    claims = {
+        "better": f"{winner} is better than {loser} {where}",
+        "better_or_within": f"{winner} is better than {loser}, or less than {margin} behind it, {where}",
+        "no_difference": f"{first} and {second} differ by at most {margin} {where}",
+        "not_worse": f"{second} is not worse than {first} by {margin} or more {where}",
+        "worse": f"{second} is worse than {first}{f' by more than {margin}' * result.worse_by_margin} {where}",
+    }
+    if result.claim == "not_worse" and result.better:
+        return f"{second} is better than {first} {where}, and so not worse by {margin} or more"
+    return claims.get(result.claim or "", "")
 
 
 def _no_winner(result: Comparison, where: str) -> str:
@@ -220,10 +238,19 @@ def _no_winner(result: Comparison, where: str) -> str:
         lead = f"{visible(result.leader)} leads, but that may be chance" if result.leader else ""
         return f"No winner between {first} and {second} {where}: {lead or 'they are level'}."
     if result.used_up:
-        return f"No winner yet: {_ahead(result)}."
+        return f"No winner yet{_nor(result)}: {_ahead(result)}."
     level = result.whole and result.leader is None and not result.counts.abstentions
     why = f"{'they are level, and ' if level else ''}{said.ended(result)}"
-    return stopped(f"No winner yet between {first} and {second} {where}: {why}")
+    return stopped(f"No winner yet between {first} and {second}{_nor(result)} {where}: {why}")
+
+
+def _nor(result: Comparison) -> str:
+    """What else than a winner was asked for, and is not shown either."""
+    if result.options.near_tie is not None:
+        return f", nor are they shown to differ by at most {points(result.options.near_tie)},"
+    if result.options.min_gap is not None:
+        return f", not even one that may be less than {points(result.options.min_gap)} behind,"
+    return ""
 
 
 def _caption(result: Comparison) -> str:
@@ -233,7 +260,7 @@ def _caption(result: Comparison) -> str:
     (first, second), margin = map(visible, result.setup.systems), result.options.not_worse
     where = said.on_items(result.about, result.items, families=result.data.units)
     if margin is None:
-        return f"No winner between {first} and {second} {where}."
+        return f"No winner between {first} and {second}{_nor(result)} {where}."
     return f"It is not shown whether {second} is worse than {first} by {points(margin)} or more {where}."
 
 
@@ -241,14 +268,11 @@ def _for_a_paper(result: Comparison) -> str:
     """Who judged what how, the votes, the gap and what is promised of it, in a sentence; empty without a gap."""
     own, other = result.seen
     gap, bounds, _ = result.of(own)
-    if gap is None or result.outcome.broke_off:
+    if gap is None or result.alike or result.outcome.broke_off:
         return ""
     setup, won = result.setup, result.wins
     unit = result.data.unit if result.data.several else ""
-    order = {"both": ", each pair in both orders", "random": ", each pair in one random order"}.get(
-        setup.order or "", ""
-    )
-    order += said.ONE_EACH if setup.one_each else ""
+    order = _orders(result)
     if (proxy := result.corrected) is not None:
         order += f", with {count(proxy.verdicts, 'verdict')} of {visible(proxy.proxy)} beside them"
     said_of = (
@@ -261,18 +285,23 @@ def _for_a_paper(result: Comparison) -> str:
     looks = "one look" if setup.rule == ONCE else "every look"
     said_of += f" ({result.bounds_of(own)} on {_population(result)}, each bound at {per_cent(1 - setup.risk_threshold)}, at {looks})"
     if setup.rule == ONCE:
-        return f"{said_of}; p = {show_risk(result.risk or 0.0)} (two-sided exact sign test)."
-    margin = points(result.options.not_worse or 0.0)
-    claims = {
-        "better": "better",
-        "worse": f"worse by more than {margin}" if result.worse_by_margin else "worse",
-        "not_worse": f"not worse by {margin}",
-    }
-    if result.alike or result.claim not in claims:
+        p = f"= {show_risk(result.risk or 0.0)}".replace("= under", "<")
+        return f"{said_of}; p {p} (two-sided exact sign test)."
+    if not (claim := _claimed(result, said.on_items(result.about, result.items, families=result.data.units))):
         return f"{said_of}."
-    of_whom = setup.systems[1] if result.options.not_worse is not None else result.winner or ""
-    where = said.on_items(result.about, result.items, families=result.data.units)
-    return f"{said_of}. At a risk of {setup.risk_threshold:g}, {visible(of_whom)} is {claims[result.claim]} {where}."
+    condition, before = _condition(result), said.asked(result)
+    risk = f"At a risk of {setup.risk_threshold:g}{condition and f', {condition}'}"
+    return f"{said_of}. {risk}, {claim}{before and f'; {before}'}."
+
+
+def _orders(result: Comparison) -> str:
+    """How many of the judged outputs were identical, and in which orders the others were shown."""
+    setup, pair = result.setup, "each other pair" if result.identical else "each pair"
+    shown = sum(row.in_decision and row.reason != IDENTICAL for row in result.verdicts)
+    tied = " unless the first said tie" if result.counts.both_orders < shown and not setup.one_each else ""
+    orders = {"both": f", {pair} in both orders{tied}", "random": f", {pair} in one random order"}
+    alike = f"{said.identical(result)} (ties)" if result.identical else ""
+    return f"{alike}{orders.get(setup.order or '', '')}{said.ONE_EACH if setup.one_each else ''}"
 
 
 def _ahead(result: Comparison) -> str:
@@ -296,9 +325,7 @@ def _on_worse(result: Comparison, where: str, margin: float) -> str:
     first, second = map(visible, result.setup.systems)
     by = f"by {points(margin)} or more"
     if result.stop_reason is StopKind.NOT_WORSE:
-        if result.better:
-            return f"{second} is better than {first} {where}, and so not worse {by}."
-        return f"{second} is not worse than {first} {by} {where}."
+        return f"{_claimed(result, where)}."
     if result.winner is not None:
         return worse_than(result, where, margin, by_margin=result.worse_by_margin)
     why = _ahead(result) if result.used_up else said.ended(result)
@@ -369,7 +396,8 @@ def _gap_means(result: Comparison) -> str:
         if result.data.several
         else ""
     )
-    return f"{GAP_MEANS}{means}{'' if exact else bounds}{_among_decisive(result)}"
+    lead = AT_A_LEAD if result.setup.rule != ONCE else ""
+    return f"{GAP_MEANS}{lead}{means}{'' if exact else bounds}{_among_decisive(result)}"
 
 
 def _by_items(result: Comparison) -> str:
@@ -419,15 +447,17 @@ def _rule(result: Comparison) -> str:
 def _scores(result: Comparison, scores: ScoreFigures) -> tuple[str, str]:
     """What the test of recorded scores is, and their means."""
     first, second = result.setup.systems
+    own, other = (second, first) if result.leader == second else (first, second)
     test = "exact sign test, two-sided (McNemar's exact test for scores of 0 and 1), made once"
     if scores.win_share is not None:
-        (low, high), level = scores.win_share_interval, 100 * (1 - result.setup.risk_threshold)
+        share, (low, high), level = scores.win_share, scores.win_share_interval, 100 * (1 - result.setup.risk_threshold)
+        if own == second:
+            share, low, high = 1 - share, 1 - high, 1 - low
         test += (
-            f"; {visible(first)} wins {per_cent(scores.win_share, 1)} of the items that are no "
+            f"; {visible(own)} wins {per_cent(share, 1)} of the items that are no "
             f"ties ({level:.4g} % interval {per_cent(low, 1)} to {per_cent(high, 1)}, exact)"
         )
     means = ", ".join(f"{mean:.3f} for {visible(name)}" for name, mean in scores.means.items())
-    own, other = (second, first) if result.leader == second else (first, second)
     more = scores.means[own] - scores.means[other]
     return test, f"{means}; {visible(own)} less {visible(other)} {more:+.3f}"
 
@@ -459,10 +489,14 @@ def risk(result: Comparison) -> str:
         return _risk_now(result, shown)
     if not result.setup.guarantee:
         return f"{shown}, without a proof: the aim is that at most {often} such answers is wrong"
-    holds = "if no earlier search chose these two" if result.searched else "guaranteed"
-    if not result.searched and any(one.code in LIMITS_THE_RISK for one in result.warnings):
-        holds += ", but see the warning"
+    often_asked = any(one.code is NoteCode.ASKED_OFTEN for one in result.warnings)
+    holds = _condition(result) or f"guaranteed{', but see the warning' * often_asked}"
     return f"{chosen:g}, {holds}: at most {often} such runs {_wrongly(result)}"
+
+
+def _condition(result: Comparison) -> str:
+    """Without what the stated risk does not hold, as a warning says; empty if nothing is doubted."""
+    return " and ".join(CONDITIONS[one.code] for one in result.warnings if one.code in CONDITIONS)
 
 
 def _risk_now(result: Comparison, shown: str) -> str:

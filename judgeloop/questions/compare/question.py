@@ -488,17 +488,15 @@ def _rule(parts: Parts[Tally]) -> Rule:
 def _to_decide(
     run: Prepared[CompareSettings], rule: Rule, ending: Ending[Tally]
 ) -> tuple[int | None, ItemsToDecide | None]:
-    """How many more judgments, and how many more items, would decide what is open, or prove more; None if none would.
+    """How many more judgments, and how many more items, would decide what is open; None if none would.
 
-    What has a winner may be proved to be better by the stronger rule; a limit that no rule goes beyond is the end.
+    A limit that no rule goes beyond is the end.
     """
     tally, unasked, more, items = ending.estimate.tally, _most_labels(run) - len(ending.labels), None, None
     ended = ending.stop.kind is StopKind.JUDGMENT_LIMIT and not rule.goes_on
     if ending.winner is None and run.booked and not ended:
         more = more_to_decide(rule, tally, unasked, sampled=run.sampled)
         items = rule.items_to_decide(tally) if run.sampled else None
-    elif rule.stronger is not None:
-        more = more_to_decide(rule.stronger, tally, unasked, sampled=run.sampled)
     return more and min(unasked, more * run.judgments_a_draw) if run.judgments_a_draw > 1 else more, items
 
 

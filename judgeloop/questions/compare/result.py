@@ -458,7 +458,7 @@ class Comparison(RunResult):
     def to_decide(self) -> tuple[Note, ...]:
         """What would decide, after an end that did not cut the run short."""
         more, limited = self.more_judgments, self.stop_reason is StopKind.JUDGMENT_LIMIT
-        if self.recorded is not None:
+        if self.recorded is not None or self.alike:
             return ()
         used_up = self.setup.sampled and self.asked == self.drawable
         if self.options.gap_asked is not None and self.judged and (used_up or limited):
@@ -503,13 +503,12 @@ class Comparison(RunResult):
         return (note(NoteCode.SAME_TEST if within else NoteCode.SECOND_TEST),)
 
     def to_claim_more(self) -> tuple[Note, ...]:
-        """How many judgments would show that a system named within the gap is better."""
-        if self.claim != "better_or_within":
-            return ()
-        if self.more_judgments is None:
-            return (note(NoteCode.ASK_FOR_BETTER, system=self.winner),) if self.answer is Outcome.NOT_SHOWN else ()
-        more, usd = self.more_judgments, self.more_usd
-        return (note(NoteCode.MORE_FOR_BETTER, system=self.winner, judgments=more, usd=usd),)
+        """How to ask whether a required system is better that is named within the gap.
+
+        How many judgments that takes is not said: a run that has just stopped at a lead would say too few.
+        """
+        wanting = self.claim == "better_or_within" and self.answer is Outcome.NOT_SHOWN
+        return (note(NoteCode.ASK_FOR_BETTER, system=self.winner),) if wanting else ()
 
     def _more_items(self) -> tuple[Note, ...]:
         """How many further items would decide about items like these."""

@@ -71,8 +71,7 @@ class CompareSettings(DiffUseSettings, ContestSettings):
         fields.STOPPING,
     ).field(Population.ITEMS_LIKE_THESE.value)
     near_tie: Annotated[float | None, Gt(0), Lt(1)] = fields.run_setting(
-        'Stop with "no practical difference" once the gap is shown to be within this of zero, too. '
-        "Above 0 and below 1.",
+        "Stop once the gap is shown to be within this of zero, too: no practical difference. Above 0 and below 1.",
         fields.STOPPING,
     ).field(None)
     family_members: Annotated[int, Ge(1)] = Setting(

@@ -54,6 +54,7 @@ class Point(NamedTuple):
     risk: float
     left_out: str
     out: float | None  # the nearest gap that is ruled out, if any is
+    judge: str
     changed: str = ""
 
 
@@ -166,7 +167,9 @@ def _bounds(runs: Sequence[Mapping[str, int | None]], risk: float) -> tuple[floa
 def _point(name: str, one: Comparison, reason: str) -> Point:
     risk = MISSES / 2 if one.gap_weighted else one.setup.risk_threshold
     gap, interval, ruled_out = one.of(one.setup.systems[1])
-    return Point(name, one.setup.systems, one.setup.run, one.judged, gap, interval, risk, reason, ruled_out)
+    return Point(
+        name, one.setup.systems, one.setup.run, one.judged, gap, interval, risk, reason, ruled_out, one.setup.judge
+    )
 
 
 def said(trend: Trend) -> str:
@@ -205,9 +208,10 @@ def _answer(trend: Trend) -> str:
 def page_of(trend: Trend) -> Page:
     """The trend as a table, and whether it drifts; `meaning` says what that means."""
     first, second = _names(trend.points)
+    several = len({one.judge for one in trend.points}) > 1
     changed = any(one.changed for one in trend.points)
-    last = ("changed",) if changed else ()
-    columns = ("night or day", "system", "run", "judged", "gap", "interval", "fresh draws", *last)
+    last = (*["judge"] * several, *["changed"] * changed)
+    columns = ("night or day", "system", "run", "judged", "gap", "interval", "in the test", *last)
     rows = tuple(
         (
             visible(one.name),
@@ -216,7 +220,8 @@ def page_of(trend: Trend) -> Page:
             f"{one.judged:,}",
             *_figures(one),
             "no" if one.left_out else "yes",
-            *([one.changed] if changed else []),
+            *[visible(one.judge)] * several,
+            *[one.changed] * changed,
         )
         for one in trend.points
     )

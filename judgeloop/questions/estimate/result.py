@@ -126,9 +126,9 @@ class Estimation(RunResult):
             self.setup.sampled and enough * min(self.per_label, LEAST_BLOCK) > every
         ):  # a higher limit makes smaller ones
             others = (note(NoteCode.OTHER_FAMILIES, unit=self.data.unit),) if self.data.families else ()
-            if self.per_label > 1:
-                others = (*others, note(NoteCode.BLOCKS_TOO, block=self.per_label))
-            return (note(NoteCode.ITEMS_WANTED, items=more, unit=self.data.unit), *others)
+            low = enough > (self.setup.max_judgments or enough)
+            code = NoteCode.ITEMS_AND_LIMIT if low else NoteCode.ITEMS_WANTED
+            return (note(code, items=more, unit=self.data.unit, **({"limit": enough} if low else {})), *others)
         if self.asked == self.drawable:
             return (note(NoteCode.ALL_ASKED),)
         if self.options.half_width is None:

@@ -79,6 +79,7 @@ def facts(result: Selection) -> list[Fact]:
         ),
         Fact("proxy", Section.EVIDENCE, "proxy", worth.said(said.judged_by(result)) if worth else "", first=True),
         Fact("means", Section.RISK, "means", _means(result) if result.judged else ""),
+        Fact("paper", Section.DATA, "for a paper", _for_a_paper(result)),
     ]
     return [*told(*own), *said.shared(result)]
 
@@ -104,6 +105,24 @@ def _decision(result: Selection) -> str:
         )
         return f"{short}Choose {name}: {better} {on(result)}."
     return f"{name} is the best of {among}."
+
+
+def _for_a_paper(result: Selection) -> str:
+    """Who judged what, the votes of the named system, and what is shown of it; empty where nothing is guaranteed."""
+    setup, name = result.setup, result.winner
+    if name is None or not result.judged or setup.guarantee is None or result.outcome.broke_off:
+        return ""
+    own = next(row for row in result.standings if row.system == name)
+    votes = f", {visible(name)} won {own.wins:,}, lost {own.losses:,} and tied {own.ties:,} against {_baseline(result)}"
+    drawn = " (drawn at random)" * (result.queries < result.items)
+    others = f"{len(setup.systems):,} systems{_against(result)}"
+    claim = f"{visible(name)} is the best of {others}"
+    if result.gap:
+        claim = f"{show_gap(result.gap, f'no other of {others}')} than {visible(name)}"
+    return (
+        f"Judged by {said.judged_by(result)}, {count(result.judged, 'judgment')} on {result.queries:,}{drawn} of "
+        f"{said.of_items(result)}{votes * bool(own.queries)}. At a risk of {result.risk:g}, {claim} {on(result)}."
+    )
 
 
 def _against(result: Selection) -> str:
@@ -139,18 +158,20 @@ def _risk(result: Selection) -> str:
 
 
 def _rates(result: Selection) -> str:
-    """The win rates of the first of the standings, and that of the baseline, which is known."""
+    """The win rates of the first of the standings, and that of the baseline; two that differ do not look alike."""
     baseline = result.options.baseline
     rows = [row for row in _in_order(result) if row.system == baseline or row.win_rate is not None]
     if not any(row.queries for row in rows):
         return ""
     shown = [row for row in rows if row in rows[:MOST_FIRST] or row.system == baseline]
-    rates = ", ".join(
-        f"{visible(row.system)} {'50 % (the baseline)' if row.system == baseline else per_cent(row.win_rate or 0.0)}"
-        for row in shown
+    rates = {row.system: TIE if row.system == baseline else row.win_rate or 0.0 for row in shown}
+    digits = int(len({*map(per_cent, rates.values())}) < len({*rates.values()}))
+    said_of = ", ".join(
+        f"{visible(name)} {per_cent(rate, digits)}{' (the baseline)' * (name == baseline)}"
+        for name, rate in rates.items()
     )
     more = f", and {len(rows) - len(shown):,} more" if rows[len(shown) :] else ""
-    return f"{rates}{more}{', on items that were not drawn at random' if result.win_rates_biased else ''}"
+    return f"{said_of}{more}{', on items that were not drawn at random' if result.win_rates_biased else ''}"
 
 
 def _shown(result: Selection) -> str:

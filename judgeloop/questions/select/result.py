@@ -3,6 +3,7 @@
 `page.py` makes facts of them.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
@@ -23,6 +24,7 @@ from judgeloop.report.records import DataNotes, Setup, counts_of
 from judgeloop.report.result import RunResult
 from judgeloop.report.words import count
 
+LITTLE = 0.1  # the greatest gap that is advised to be accepted
 LEVEL = 0.5  # the score of a tie, and so of the baseline against itself
 # The table's names of figures.
 IN_TABLE = {"wins": "won", "losses": "lost", "abstentions": "no_verdict", "queries": "items"}
@@ -229,7 +231,10 @@ class Selection(RunResult):
         if self.judged == 0:
             return (self.nothing_judged,)
         if self.stop_reason is StopKind.POOL_EXHAUSTED:
-            return (note(NoteCode.ALL_ASKED),)
+            if self.gap is None or self.gap > LITTLE:
+                return (note(NoteCode.ALL_ASKED),)
+            gap = math.ceil(round(100 * self.gap, 6)) / 100
+            return note(NoteCode.ALL_ASKED_NEAR, gap=gap), note(NoteCode.SECOND_TEST)
         limited, every = self.stop_reason is StopKind.JUDGMENT_LIMIT, self.queries_in_all
         usual = self.asked + (self.more_judgments or 0)
         another = (note(NoteCode.SECOND_TEST),) if limited and self.setup.guarantee else ()

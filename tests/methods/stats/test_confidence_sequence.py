@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.tallies import tally_of
 
 from judgeloop.core.records import UNLIMITED
-from judgeloop.methods.stats.confidence_sequence import GRID, lower_bounds
+from judgeloop.methods.stats.confidence_sequence import GRID, ConfidenceSequence, lower_bounds
 from judgeloop.methods.stats.hedged import HedgedBets
 from judgeloop.methods.stopping.bets import Bets
 
@@ -75,6 +75,29 @@ def test_a_null_that_was_asked_falls_in_the_bounds_when_its_own_bets_say_so():
         bets = bets.after(score)
         assert (bound >= 0.123456) == bets.ruled_out
     assert bets.ruled_out
+
+
+@settings(max_examples=20)
+@given(
+    history=st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=50),
+    control=st.sampled_from([0.0, 0.3]),
+    items=st.sampled_from([np.inf, 50.0]),
+    zone=st.sampled_from([0.0, 0.1]),
+)
+def test_whatever_the_scores_are_each_null_below_an_asked_one_keeps_at_least_its_wealth(history, control, items, zone):
+    asked = HedgedBets(0.1, np.full(1, -zone), 50, items, zone=zone)
+    sequence = ConfidenceSequence(1, 0.1, 50, items, [asked])
+    for score in history:
+        sequence.follow(np.array([score]), control * np.sign(score), control)
+        below, own = sequence._nulls < -zone, sequence._asked[0].wealth
+        richer = sequence._fine.wealth >= np.minimum(own, 10.0) * (1 - 1e-9)
+        assert (richer | sequence._out)[0, below].all()
+
+
+def test_the_bounds_are_finer_than_the_grid():
+    draws = np.random.default_rng(0).choice([1.0, 0.0, -1.0], size=(20, 100), p=[0.3, 0.5, 0.2])
+    found = np.array([lower_bounds(np.array([one, -one]), 0.1, 100)[:, -1] for one in draws])
+    assert (~np.isin(found, GRID)).mean() > 0.5
 
 
 def test_graded_scores_are_bounded_more_closely_than_votes():

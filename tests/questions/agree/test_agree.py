@@ -214,6 +214,7 @@ def test_a_judge_that_favours_the_longer_answer_is_found_out(agree):
     assert result.off_by_more, "than the margin, which more labels do not change"
     assert (result.labels_to_halve, result.page.text("halve")) != (None, "")
     assert not result.page.text("halve")
+    assert agree(long, labels(), old=old, about="items").favours_length is None, "said of these items alone"
     fair = agree(better, labels(), old=old)
     assert (fair.favours, fair.favours_length, fair.off) == (None, None, 0.0)
 
@@ -515,7 +516,7 @@ def test_the_gap_by_people_stands_beside_the_judges(agree):
     assert result.to_dict()["corrected"]["labels"] == 60
     every = agree(often, labels(), about="items")
     assert every.corrected.interval == pytest.approx((-1 / 3, -1 / 3), abs=0.02)
-    assert every.page.text("corrected") == "new is better: +33 points against old (exact, as all are labelled)"
+    assert every.page.text("corrected") == "new is better: +33 points against old (exact, for these 60 pairs)"
 
 
 def test_a_judge_that_foresees_nothing_of_the_labels_widens_the_gap_by_people_and_the_result_says_so(agree):

@@ -111,7 +111,7 @@ def test_one_order_of_each_comparison_cannot_decide_about_these_items(tmp_path, 
     assert "use --order both, or leave --about out" in " ".join(done.stderr.split())
 
 
-LEVEL = r"in 4 of 5 runs of (\d+) items with --max-judgments (\d+)\. There are 10: add (\d+)\."
+LEVEL = r"(\d+) items and --max-judgments (\d+) would name one in 4 of 5 runs\. There are 10: add (\d+)\."
 
 
 def test_where_no_items_are_left_more_are_advised_with_a_limit_that_takes_them(tmp_path, monkeypatch):

@@ -70,7 +70,7 @@ def test_of_families_the_sign_of_the_sum_is_one_observation(table):
     assert found["risk"] == pytest.approx(binomtest(9, 10).pvalue)
 
 
-@pytest.mark.parametrize("asked", [["--not-worse", "0.3"], ["--min-gap", "0.3"], ["--near-tie", "0.4"]])
+@pytest.mark.parametrize("asked", [["--not-worse", "0.35"], ["--min-gap", "0.35"], ["--near-tie", "0.4"]])
 def test_an_answer_about_a_gap_is_read_off_the_bounds_of_all_verdicts(table, asked):
     found = result_of(*table([1, 0] * (ITEMS // 2 - 1) + [0.5, 0]), *asked)
     assert (found["judged"], found["rule"]) == (ITEMS, "bets")

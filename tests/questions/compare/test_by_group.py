@@ -140,7 +140,7 @@ def test_all_ties_are_counted_with_those_of_the_groups(asked):
     )
     assert values["further"] > 0
     (said,) = [one["message"] for one in values["warnings"] if one["code"] == "all_ties"]
-    assert said.startswith(f"All {values['judged'] + values['further']} verdicts are ties")
+    assert said.startswith(f"All {values['judged'] + values['further']} verdicts on outputs that differ are ties")
 
 
 def test_groups_that_are_open_or_better_pass_the_gate(asked):

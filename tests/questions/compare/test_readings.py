@@ -80,8 +80,8 @@ def test_what_is_read_off_a_run_is_what_it_was_asked(outputs):
 def test_a_bound_that_excludes_a_gap_of_0_says_so_as_the_run_does():
     tally = Tally(items=100, wins=(6, 15), ties=3)
     run = make_result(tally=tally, winner=1, guarantee="proved", rule="bets")
-    assert run.bounds_of("large") == "above 0 to +85"
-    assert reading(run, 0.9).text("gap") == "large +38 points against small (above 0 to +85)"
+    assert run.bounds_of("large") == "above 0 to +69"
+    assert reading(run, 0.9).text("gap") == "large +38 points against small (above 0 to +69)"
 
 
 def test_what_is_read_off_a_run_never_looks_like_the_margin_and_keeps_the_doubts_of_the_run(outputs):
@@ -274,8 +274,8 @@ def test_a_run_of_other_stakes_keeps_its_bounds_and_its_command_makes_another(ou
     assert before["run"] != after["run"]
     assert (after["claim"], after["winner"], after["judged"]) == (before["claim"], before["winner"], before["judged"])
     assert (before["gap_interval"], after["gap_interval"]) == (
-        pytest.approx([0.05, 0.55]),
-        pytest.approx([0.055, 0.535]),
+        pytest.approx([0.050625, 0.51875]),
+        pytest.approx([0.0575, 0.52375]),
     )
     assert command("runs", "show", before["run"]).stdout == shown
 

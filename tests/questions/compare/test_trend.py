@@ -64,6 +64,14 @@ def test_runs_that_asked_otherwise_than_the_latest_are_not_counted(change):
     assert left_out([make_result(seed=1), make_result(seed=2)]) == ["", ""]
 
 
+def test_the_table_names_the_judges_where_there_are_several():
+    runs = [make_result(seed=seed, judge=judge) for seed, judge in enumerate(("human", "m:a", "m:a"))]
+    (mixed,) = page_of(trend_of([Run("", one) for one in runs])).tables
+    assert [row[-2:] for row in mixed.rows] == [("no", "human"), ("yes", "m:a"), ("yes", "m:a")]
+    (one,) = page_of(trend_of([Run("", one) for one in runs[1:]])).tables
+    assert "judge" not in one.columns
+
+
 def test_the_gap_is_seen_from_the_second_system_whoever_leads():
     found = trend_of([Run("a", run_of([1.0] * 3 + [0.0], seed=1)), Run("b", run_of([0.0] * 4, seed=2))])
     assert [one.gap for one in found.points] == [-0.5, 1.0]

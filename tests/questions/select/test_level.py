@@ -161,3 +161,26 @@ def test_a_best_that_is_known_as_all_is_judged_has_no_risk(tmp_path):
     found = judgeloop.select(systems, judge=longer, version="1", ledger=tmp_path / "l.sqlite")
     assert (found.winner, found.risk, found.judged) == ("c", 0.0, found.queries_in_all)
     assert found.page.text("risk").startswith("0: all items have been judged")
+
+
+def test_systems_that_are_nearly_level_on_all_items_are_told_apart_by_a_gap_that_is_advised(tmp_path):
+    right = {"A": range(180), "B": range(1, 180), "C": ()}
+    rows = [{"prompt": str(item), "reference": "yes"} for item in range(200)]
+    asked = [
+        [one | {"output": "yes" if at in own else f"no {name}"} for at, one in enumerate(rows)]
+        for name, own in right.items()
+    ]
+    search = {
+        "names": tuple(right),
+        "judge": "metric:exact",
+        "baseline": "A",
+        "about": "like-these",
+        "ledger": tmp_path / "l",
+    }
+    found = judgeloop.select(asked, **search)
+    advice, _ = found.advice
+    assert (found.stop_reason, advice.code) == ("pool_exhausted", "all_asked_near")
+    assert 0 <= advice.values["gap"] - found.gap < 0.01
+    named = judgeloop.select(asked, **search, min_gap=advice.values["gap"])
+    assert (named.winner, named.outcome) == ("A", "decided")
+    assert found.page.text("rates").startswith("A 50.0 % (the baseline), B 49.8 %, ")
