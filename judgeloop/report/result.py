@@ -438,6 +438,11 @@ class RunResult(Part):
             found = (*found, every)
         return found if any(one.code in UNBOUGHT for one in found) else (*found, *self._budget_enough())
 
+    def fewer_skips(self) -> Note:
+        """That too many have no verdict; people are asked again."""
+        again = ", and the same command asks these again" if self.setup.by_hand else ""
+        return note(NoteCode.FEWER_SKIPS, skipped=self.counts.abstentions, asked=self.asked, again=again)
+
     def _to_go_on(self, stop: StopKind) -> Note:
         """How to go on after an end that cut the run short."""
         counts, by_source, judged = self.counts, self.setup.by_source, len(self.verdicts)

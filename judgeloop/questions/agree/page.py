@@ -175,6 +175,7 @@ def _equal(result: Agreed) -> str:
     low, high = result.equal_interval
     interval = _exact(result) if low == high else f"{100 * low:.0f} to {per_cent(high)}"
     interval += _stays(result.equal, result.equal_interval, 0.0)
+    interval += ", a coarser bound than that of the gate" if _gate_knows_more(result) else ""
     silent = result.counts.abstentions
     lack = f"; {silent:,} more lack a verdict, and count against every claim" if silent else ""
     return f"{same:,} of {count(result.judged, 'output' if result.rates else 'pair')} ({interval}){lack}"
@@ -213,6 +214,9 @@ def _kappa(result: Agreed) -> str:
     reach = max(high - result.kappa, result.kappa - low)
     if reach > SURE_OF_KAPPA and (gate is None or gate.state == "open"):
         found += f": {count(result.judged, 'label')} say{'s' * (result.judged == 1)} little of kappa"
+        if silent := result.counts.abstentions:
+            again = ", and the same command asks them again" if result.by_hand else ""
+            found += f"; {silent:,} without a verdict widen{'s' * (silent == 1)} this{again}"
     return found
 
 
@@ -279,8 +283,8 @@ def _widened(result: Agreed) -> str:
     more = found.cheap - found.labels
     if result.setup.sampled and more < found.labels:
         return (
-            f"none for the bounds, as only {count(more, 'item')} without a label {'is' if more == 1 else 'are'} judged: for items like these "
-            f"it takes {found.labels:,}, as many as have one; `about=items` takes none"
+            f"the judge moved the estimate, not the bounds: it judged {count(more, 'item')} without a label, and "
+            f"{found.labels:,} are needed; with `about=items` any number does"
         )
     if found.widened < LEAST_SHOWN:
         return ""
@@ -341,6 +345,8 @@ def _halve(result: Agreed) -> str:
     what = f"intervals of {what} and of the gap by people" if too else f"interval of {what}"
     left = result.options.unlabelled
     lack = f"; these outputs have only {count(left, 'unlabelled item')}" if 0 < left < more else ""
+    if not result.options.chosen and result.judged + result.counts.abstentions >= result.items:
+        lack = "; of these outputs none is left"
     return f"about {more:,} would halve the {what}{lack}"
 
 
