@@ -155,8 +155,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
     "{asked} right, {level}.",
     NoteCode.JUDGE_CHANGED: "The verdicts of {judge} are by {models:model}: {said}.",
-    NoteCode.JUDGE_REPLACED: "{judge} answers as {model} now, not as {before}: {verdicts:verdict} of {before} do not count, "
-    "and were asked again{usd:about}.",
+    NoteCode.JUDGE_REPLACED: "{judge} answers as {model} now. What {before} said does not count, and was asked again: "
+    "{verdicts:verdict}.",
     NoteCode.CONTROLS_NOT_PASSED: f"{{judge}} was not shown to {TELL}: "
     "{right} of {asked} controls right, {level}. If your criteria ignore the question (valid JSON, tone), set "
     "`controls=off`; else use another judge.",
@@ -208,7 +208,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.LEVEL: "The systems are level so far: how many judgments would decide is not known.",
     NoteCode.OUT_OF_REACH: "If the lead stays at {lead:gap}, all {items:,} would not decide: add items.",
     NoteCode.FEWER_SKIPS: "With {skipped:,} of {asked:,} without a verdict, no number of judgments is likely to decide: fewer "
-    "may be skipped{again}.",
+    "may be skipped.",
     NoteCode.NO_FORECAST: "How many judgments would decide is not known.",
     NoteCode.MORE_JUDGMENTS: "About {judgments:more judgment}{usd:expected} are probably enough.",
     NoteCode.LIMIT_ENOUGH: "`max_judgments={limit}`{usd:expected} is probably enough.",

@@ -438,11 +438,6 @@ class RunResult(Part):
             found = (*found, every)
         return found if any(one.code in UNBOUGHT for one in found) else (*found, *self._budget_enough())
 
-    def fewer_skips(self) -> Note:
-        """That too many have no verdict; people are asked again."""
-        again = ", and the same command asks these again" if self.setup.by_hand else ""
-        return note(NoteCode.FEWER_SKIPS, skipped=self.counts.abstentions, asked=self.asked, again=again)
-
     def _to_go_on(self, stop: StopKind) -> Note:
         """How to go on after an end that cut the run short."""
         counts, by_source, judged = self.counts, self.setup.by_source, len(self.verdicts)
@@ -577,13 +572,11 @@ class RunResult(Part):
 
     def _replaced(self) -> Iterable[Note]:
         """Yield of each judge that another model answers now, and how many verdicts that made void."""
-        usd = self.spend.again_usd
-        for judge, models, before in zip(
-            self.setup.judges, self.counts.answered_by, self.counts.superseded, strict=False
-        ):
-            for name, verdicts in before.items() if models else ():
-                values = {"model": models[-1].model, "before": name, "verdicts": verdicts}
-                yield note(NoteCode.JUDGE_REPLACED, judge=judge, usd=usd, **values)
+        each = zip(self.setup.judges, self.counts.answered_by, self.counts.superseded, strict=False)
+        for judge, models, before in each:
+            if models and before:
+                values = {"before": " and ".join(sorted(before)), "verdicts": sum(before.values())}
+                yield note(NoteCode.JUDGE_REPLACED, judge=judge, model=models[-1].model, **values)
 
     def doubts(self) -> tuple[Note, ...]:
         """The warnings that only this question has."""

@@ -349,7 +349,7 @@ def agreed_of(
     worth = 1.0 if tally.rates else 2.0  # a score of 1 for 0 is a gap of 2
 
     def bounds(scores: Floats, chance: float, least: float = 0.0) -> Interval | None:
-        if not len(scores):
+        if np.isnan(scores).all():  # or there is none
             return None
         if exact:
             return float(scores.mean()), float(scores.mean())

@@ -482,7 +482,7 @@ class Comparison(RunResult):
             return (self._passes_with(self.limit),)
         lead, skipped = abs(self.gap or 0.0), self.counts.abstentions
         if self.leader is not None and skipped >= lead * self.judged:  # each takes one off the lead
-            return (self.fewer_skips(),)
+            return (note(NoteCode.FEWER_SKIPS, skipped=skipped, asked=self.asked),)
         stays = note(NoteCode.OUT_OF_REACH, lead=lead, items=self.drawable) if lead else note(NoteCode.LEVEL)
         left = self.drawable - self.asked
         if self.stop_reason is not StopKind.JUDGMENT_LIMIT:
