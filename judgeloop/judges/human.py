@@ -317,8 +317,8 @@ class HumanJudge(BaseJudge):
             return ""
         held = sum(sheet.judged and not sheet.settled.done() for sheet in self._sheets[: self._at])
         since = self._settled - self._counted + held
-        judged, usual = self._standing.judged + since, self._standing.usual
-        if self._standing.only_again and usual and (more := usual[1] - judged) > 0:
+        judged = self._standing.judged + since
+        if self._standing.only_again and (more := self._standing.left(since)):
             return f"{judged:,} judged; {only_again(more)}\n\n"
         said = f"{judged:,} of at most {self._standing.most:,} judged"
         if (likely := self._standing.likely(since)) is not None:
