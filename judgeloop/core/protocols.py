@@ -30,13 +30,15 @@ T_contra = TypeVar("T_contra", bound="Counted", contravariant=True)
 class SoFar:
     """How far a run is, as people see it: nothing of it says who leads.
 
-    `asked` items were asked about, of at most `most`, and `skipped` of them have no verdict. Of the most, at most
-    `again` are read again after the decision. `more` is about how many more decide, if it goes on like this, whatever
-    the limit; 0 once they were asked and did not, and None if no number is known to. `usual` is the fewest that can
-    decide in all, and how many do so on average, by what was known before the first answer. `each_s` is about how many
-    seconds a person takes for one, by the length of the texts; None if these are not known. `affords`
-    is about how many the budget covers in all, if these are too few to decide as usual. `needs` is a limit with which
-    most runs decide, where most end at this one without a decision; 0 if none is known to, and None elsewhere.
+    `asked` items were asked about, of at most `most`, and `skipped` of them have no verdict. Items with identical
+    outputs, which nobody reads, are left out where they are known. Of the most, at most `again` are read again
+    after the decision. `more` is about how many more decide, if it goes on like this, whatever the limit; 0 once
+    they were asked and did not, and None if no number is known to. `usual` is the fewest that can decide in all,
+    and how many do so on average, by what was known before the first answer. `each_s` is about how many seconds a
+    person takes for one, by the length of the texts; None if these are not known. `affords` is about how many the
+    budget covers in all, if these are too few to decide as usual. `needs` is a limit with which most runs decide,
+    where most end at this one without a decision; 0 if none is known to, and None elsewhere. `only_again` is how
+    many that were skipped are asked again, where all else is known.
     """
 
     asked: int
@@ -48,6 +50,7 @@ class SoFar:
     again: int = 0
     affords: int | None = None
     needs: int | None = None
+    only_again: int = 0
 
     @property
     def judged(self) -> int:

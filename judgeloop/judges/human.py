@@ -28,7 +28,7 @@ from judgeloop.core.outcomes import Checked, StopKind
 from judgeloop.core.protocols import SoFar
 from judgeloop.judges.base import BaseJudge
 from judgeloop.judges.wage import LONGEST_S, Wage
-from judgeloop.report.words import visible_lines
+from judgeloop.report.words import only_again, visible_lines
 
 SKIP, BACK, QUIT, VIEW, HELP = "s", "z", "q", "v", "?"
 SECONDS_TO_GATHER = 0.05  # wait before showing calls, because they arrive one by one
@@ -317,7 +317,10 @@ class HumanJudge(BaseJudge):
             return ""
         held = sum(sheet.judged and not sheet.settled.done() for sheet in self._sheets[: self._at])
         since = self._settled - self._counted + held
-        said = f"{self._standing.judged + since:,} of at most {self._standing.most:,} judged"
+        judged = self._standing.judged + since
+        if self._standing.only_again and (more := self._standing.left(since)):
+            return f"{judged:,} judged; {only_again(more)}\n\n"
+        said = f"{judged:,} of at most {self._standing.most:,} judged"
         if (likely := self._standing.likely(since)) is not None:
             said += f", about {_range(*likely)} more"
             if self._seconds:

@@ -23,7 +23,7 @@ from judgeloop.judges.human import AT_ONCE
 from judgeloop.judges.wage import LONGEST_S, Wage
 from judgeloop.page.desk import Desk, Given, Sheet, gone
 from judgeloop.page.journal import PageJournal
-from judgeloop.report.words import ends_open, planned
+from judgeloop.report.words import ends_open, only_again, planned
 
 if TYPE_CHECKING:
     from judgeloop.page.links import Links
@@ -227,22 +227,25 @@ class PageJudge(BaseJudge):
 
     def _planned(self, standing: SoFar) -> str:
         """How many more are judged, as far as it was known before the first answer, and how long that takes."""
-        known, each, needs = standing.judged, standing.each_s, standing.needs
+        known, each, needs, again = standing.judged, standing.each_s, standing.needs, standing.only_again
+        if again:
+            return f"{only_again(again)} ({known:,} judged)."
         low, usual = standing.usual or (0, standing.most)
         rest, left = min(max(0, usual - known), standing.left()), standing.left()
         more = " more" if known else ""
-        again = f", of them {standing.again:,} again" if standing.again else ""
+        twice = f", of them {standing.again:,} again" if standing.again else ""
         time = f", about {planned(each * self._options.each * rest)} of people's time" if each and rest else ""
         ends = (
             ""
             if (one := standing.affords) is None
-            else f"; the budget ends it after about {max(0, one - known):,}{more}"
+            else f"; the budget ends it after about {max(0, one - known):,}{more}{f' at {each:.0f} s each' if each else ''}"
         )
         said = f"Usually about {rest:,}{more} are judged, at most {left:,}{more}"
         if rest in {0, left}:  # as many whatever they say, where that is also the fewest
             said = f"{'' if low >= standing.most else 'At most '}{left:,}{more} are judged"
             ends = ends or ("" if needs is None else f"; {ends_open(max(0, needs - known), more)}")
-        return f"{said}{again}{f' ({known:,} are known)' if known else ''}{time}{ends}."
+        known_ = f" ({known:,} {'is' if known == 1 else 'are'} known)" if known else ""
+        return f"{said}{twice}{known_}{time}{ends}."
 
     def lacks_money(self, lacks: bool) -> None:  # noqa: FBT001 - the one thing that it says
         """Answers that are held count as soon as somebody waits for their money."""

@@ -25,8 +25,7 @@ from judgeloop.runs.forecast import Forecast, Left, forecast
 from judgeloop.runs.inputs import Inputs, read_inputs
 from judgeloop.runs.peoples_time import read_twice
 from judgeloop.runs.prepared import Command, Ids, Parts, Prepared, ids_of
-from judgeloop.runs.proxies import likely_each_s
-from judgeloop.runs.telling import told
+from judgeloop.runs.telling import standing_of, told
 from judgeloop.settings.run_settings import RunSettings, within_ceiling
 
 PROMISES = {"risk", "means", "interval"}  # the facts that promise something: nothing does that broke off
@@ -152,20 +151,13 @@ class Question(ABC, Generic[S, T, R]):
         """An observer that also tells people how far the run is, and what a dry run says before the first answer."""
         if run.people is None:
             return observe
-        usual = affords = needs = None
-        if run.config.page and not run.pool.live:
-            parts = self.parts(run.config, run.inputs)  # a proxy's verdicts are of one session
-            found = await self.forecast(replace(run, command=Command(foresees=True), parts=parts))
-            again = found.people.again if found.people else (0, 0)
-            known, needs = found.result.asked, found.needs
-            if found.judgments.expected + again[1] and needs is None:
-                usual = known + found.judgments.low + again[0], known + found.judgments.expected + again[1]
-            affords = known + (found.affordable or 0) if found.falls_short else None
         twice = read_twice(run.most_judgments, run.config)
-        each_s = None if run.pool.live else likely_each_s(run.inputs)
-        most = run.most_judgments + twice
-        first = SoFar(0, most, usual=usual, each_s=each_s, again=twice, affords=affords, needs=needs)
-        return told(run, observe, partial(self.more, run), first)
+        first = SoFar(0, run.most_judgments + twice, again=twice)
+        if run.pool.live:
+            return told(run, observe, partial(self.more, run), first)
+        parts = self.parts(run.config, run.inputs)  # a proxy's verdicts are of one session
+        found = await self.forecast(replace(run, command=Command(foresees=True), parts=parts))
+        return told(run, observe, partial(self.more, run), standing_of(found, first), found)
 
     async def forecast(self, run: Prepared[S]) -> Forecast:
         """What a run would take, with the result from the ledger's verdicts alone; asks no judge, spends nothing."""
@@ -176,7 +168,8 @@ class Question(ABC, Generic[S, T, R]):
             ran = await self._ran(begun, terms)
             result = await self._concluded(ran)
             found = await forecast(begun, terms, self.left(ran), result, ran.finished)
-            return replace(found, needs=self.needs(run)) if run.by_hand and not found.decided else found
+            open_ = run.by_hand and not (found.decided or found.equal)  # of an equal system a table tells
+            return replace(found, needs=self.needs(run)) if open_ else found
 
     async def ask(
         self, run: Prepared[S], terms: Terms, interruption: Interruption | None = None, observe: Observe[T] = unobserved

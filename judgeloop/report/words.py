@@ -171,6 +171,15 @@ def ends_open(needs: int, more: str = "") -> str:
     return f"most runs like this end there without a decision{decide}"
 
 
+def only_again(skipped: int) -> str:
+    """That people are asked again only what they skipped.
+
+    >>> only_again(1)
+    '1 that was skipped is asked again, all else is known'
+    """
+    return f"{skipped:,} that {'was skipped is' if skipped == 1 else 'were skipped are'} asked again, all else is known"
+
+
 def planned(seconds: float) -> str:
     """A time for plans, which is known to five minutes, as the page on which people judge shows it.
 

@@ -93,8 +93,10 @@ async def conducted(
                 return any(lower)
 
             await reserve_less()
+            # A dry run takes what people skipped as it stands: what they judged behind it is known.
+            skips = all_silent_of if terms.offline and prepared.by_hand else silent_of
             silent, answered = await prepared.look(
-                lambda reader: (silent_of(prepared, reader), reader.models(terms.run_id))
+                lambda reader: (skips(prepared, reader), reader.models(terms.run_id))
             )
             one_model = _one_model(prepared, answered) if judges is None else ()
             terms = replace(terms, silent=silent, one_model=one_model, proxy=proxy)

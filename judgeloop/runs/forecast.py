@@ -17,13 +17,12 @@ from judgeloop.core.jsonable import Say
 from judgeloop.core.money import budget_over, show_usd, to_pico, to_usd
 from judgeloop.core.outcomes import ControlTally, Finished, GivenByPeople, StopKind
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import Query, Quote, Verdict
+from judgeloop.core.records import Abstention, Query, Quote
 from judgeloop.core.work import counted
-from judgeloop.engine.answering import AnsweringModel, replanned
+from judgeloop.engine.answering import AnsweringModel
 from judgeloop.engine.asks import Planned
 from judgeloop.engine.controls import calls_each
 from judgeloop.engine.generating import Sources
-from judgeloop.engine.presentation import settles
 from judgeloop.engine.state import OneModel, Terms
 from judgeloop.judges.catalogue import is_decision
 from judgeloop.methods.stats.controls import MOST, USUAL
@@ -44,13 +43,12 @@ from judgeloop.report.words import (
     shortened,
     visible,
 )
-from judgeloop.runs.known import silent_of
+from judgeloop.runs.known import LOOKED_UP, not_known
 from judgeloop.runs.peoples_time import PeoplesTime, peoples_time, read_twice
 from judgeloop.runs.prepared import Prepared
 
 EVEN = 0.5
-FREE = "known verdicts, identical or oversized outputs"
-LOOKED_UP = 10_000  # queries of which the ledger is asked; of the others none is taken as known
+FREE = "identical or oversized outputs"
 FORESEEN = {NoteCode.ALL_IDENTICAL, NoteCode.SEARCHED}  # doubts that need no further verdict
 OPENING = "Forecast only: a dry run does not call the judge and costs nothing."
 Quotes = Sequence[Sequence[Quote]]  # the quotes of every call, by query
@@ -111,7 +109,7 @@ class Left:
     """What a question says is left of its run.
 
     - `judgments`: further ones. `assumed`: in words what the expected case assumes; None if it rests on verdicts.
-    - `queries`: those that may be asked yet, beside the number that is `done`.
+    - `queries`: those that may be asked yet, beside the number that is `done`; `in_order`: as they are drawn.
     - `stays_open`, `equal`, `groups`: as in `Forecast`, the largest group first.
     - `first`: the judges that are asked all queries before. `by_proxy`: of each query those that a judge of these is
       asked about before it, and of no other. `tested`: the judges whose controls come first, if not the run's own.
@@ -127,6 +125,12 @@ class Left:
     first: tuple[Judge, ...] = ()
     by_proxy: Sequence[Sequence[Query]] | None = None
     tested: tuple[Judge, ...] = ()
+    in_order: bool = False
+
+    @property
+    def within(self) -> int:
+        """How many of the queries, from the first on, the judgments are among."""
+        return self.judgments.worst if self.in_order else len(self.queries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +155,8 @@ class Forecast:
     - `unpriced`: the judges whose price is not known; `unpriced_systems`: the systems.
     - `ways`: how the verdicts of a proxy may be bought, line by line, and which way is chosen.
     - `settings`: which files set something; empty if none did.
+    - `known`: how many of those that may be drawn have a verdict already, beside those in the result. `skipped`: how
+      many in the result have none, and are asked again.
     - `people`: the time that people probably take, and what it costs; None if none judge. `needs`: as in `SoFar`.
     """
 
@@ -180,6 +186,8 @@ class Forecast:
     settings: str = ""
     people: PeoplesTime | None = None
     needs: int | None = None
+    known: int = 0
+    skipped: int = 0
 
     @property
     def priced(self) -> bool:
@@ -245,13 +253,16 @@ class Forecast:
                 f"Nothing would be asked: {known if self.result.answer.answered else 'all that may be asked is known'}."
             )
         again, _, most_again = (0, 0, 0) if self.people is None else self.people.again
-        controls = self.calls.low > again
+        controls = self.calls.low > again + self.skipped
         left = ["controls"] if controls else []
         left += ["open groups"] if self.judgments.worst else []
         left += ["second readings"] if most_again else []
+        left += [f"skipped {thing_of(self.result)}s"] if self.skipped else []
+        decides = "Known verdicts or identical outputs already decide."
+        decides = decides if self.result.answer.answered else "All else is known."
         untested = " Until the controls are asked, no gate is passed." if controls else ""
         return (
-            f"{OPENING} Known verdicts or identical outputs already decide. The {' and '.join(left)} still need "
+            f"{OPENING} {decides} The {' and '.join(left)} still need "
             f"{count(self.calls.worst, 'call')} at most, for {show_usd(self.cost_p.worst)} at most.{untested}"
         )
 
@@ -268,16 +279,17 @@ class Forecast:
         usd, result = self.usd_of_all, self.result
         if usd is not None and float(to_usd(self.cost_p.expected)) < usd:
             yield f"All {count(result.queries_in_all, 'judgment')} would cost about {dollars(usd)}."
-        thing, free = thing_of(result), self.unasked - result.asked
+        thing, seen = thing_of(result), result.asked + self.known
+        free = self.unasked - seen
         no_call = f"need{'s' * (free == 1)} no call ({FREE})"
-        if result.asked:
-            judged, silent = result.asked - result.counts.abstentions, abstained(result)
+        if seen:
+            judged, silent = seen - result.counts.abstentions, abstained(result)
             have = f"{judged:,} {'has' if judged == 1 else 'have'} a verdict{silent and f' ({silent})'}"
             of_it = f", of which {free:,} {no_call}" * (free > 0)
             yield f"Of {count(result.queries_in_all, thing)} {have}; the table has what is to come{of_it}."
         elif paid_p := result.spend.run_p:
             yield f"The run has cost {show_usd(paid_p)} so far; the table has what is to come."
-        if free > 0 and not result.asked:
+        if free > 0 and not seen:
             yield f"{count(free, thing)} {no_call}."
         if result.setup.order == "both" and self.people is None:
             fewer = "" if all(map(is_decision, result.setup.judges)) else " Ties need only one call, so expect fewer."
@@ -495,14 +507,15 @@ async def forecast(
     if left.first:
         asked = queries if left.by_proxy is None else [*chain.from_iterable(left.by_proxy)]
         by_proxy = Sources(systems, left.first, replace(terms, order=run.config.order))
-        plans, _ = await _not_known(run, by_proxy, asked, [AnsweringModel(judge, None) for judge in left.first])
+        plans, *_ = await not_known(run, by_proxy, asked, [AnsweringModel(judge, None) for judge in left.first])
         found_p = _quotes(by_proxy, plans, left.first)
         if left.by_proxy is None:
             beside += found_p
         else:
             each = iter(found_p)
             blocks = [[quote for _ in block for quote in next(each)] for block in left.by_proxy]
-    plans, whole = await _not_known(run, sources, queries, answering)
+    beside += (skipped := await _skipped(run, sources, finished, answering))
+    plans, whole, known = await not_known(run, sources, queries, answering, left.within)
     again = [ask for each in plans[: judgments.worst] for ask in each.asks if ask.ingredients.again_of]
     again_p = sum(judges[ask.judge].quote(ask.call).likely_cost_p for ask in again)
     gave = finished.people if run.by_hand else GivenByPeople()
@@ -513,7 +526,7 @@ async def forecast(
         judging = [[replace(one, likely_cost_p=known_p) for one in quoted] for quoted in judging]
     quotes = [[*one, *other] for one, other in zip(outputs, judging, strict=True)]
     quotes = [[*one, *other] for one, other in zip(quotes, blocks, strict=True)] if blocks else quotes
-    calls, cost_p = _cases(judgments, quotes, beside, perhaps)
+    calls, cost_p = _cases(judgments, quotes[: left.within], beside, perhaps)
     readings = NOTHING
     if terms.reads_again:
         known = len(finished.read_again)
@@ -522,10 +535,9 @@ async def forecast(
             Range(*map(sum, zip(*pair, strict=True)))
             for pair in zip((calls, cost_p), _cases(readings, quotes), strict=True)
         )
-    shown = [ask.call for each in plans[:LOOKED_UP] for ask in each.asks]
-    to_read = sum(map(bool, judging))  # the others are known, or their outputs are identical
-    share = to_read / max(1, len(quotes))
-    read = Range(round(judgments.low * share), round(judgments.expected * share), min(judgments.worst, to_read))
+    to_read = sum(map(bool, judging[: left.within]))  # the others are known, or their outputs are identical
+    low, expected = (round(number * to_read / max(1, min(left.within, len(quotes)))) for number in judgments[:2])
+    read = Range(*(number + len(skipped) for number in (low, expected, min(judgments.worst, to_read))))
     likely = [call.likely_cost_p for one in quotes for call in one]
     each_p, beside_p = sum(likely) / max(1, len(quotes)), sum(call.likely_cost_p for one in beside for call in one)
     dear = list(filter(None, (sum(call.cost_p for call in one) for one in quotes)))  # of what is asked at all
@@ -546,8 +558,14 @@ async def forecast(
         stays_open=left.stays_open,
         equal=left.equal,
         groups=left.groups,
+        known=known,
+        skipped=len(skipped),
         again=(len(again), again_p),
-        people=peoples_time(shown, read, readings, run.config, gave) if run.by_hand else None,
+        people=peoples_time(
+            (ask.call for each in plans[:LOOKED_UP] for ask in each.asks), read, readings, run.config, gave
+        )
+        if run.by_hand
+        else None,
         unpriced=tuple(one.identity.name for one in (*judges, *left.first) if not one.priced),
         unpriced_systems=tuple(name for name, one in systems.items() if not one.priced),
     )
@@ -614,7 +632,7 @@ async def _tests(
         sources = Sources(run.systems, judges, replace(terms, order=run.config.order))
         answering = [AnsweringModel(judge, None) for judge in judges]
     tests = [
-        (await _not_known(run, sources, _controls_left(terms, known, *ends), answering))[0]
+        (await not_known(run, sources, _controls_left(terms, known, *ends), answering))[0]
         for ends in ((0, USUAL), (USUAL, MOST))
     ]
     by_key = [{ask.key: judges[ask.judge].quote(ask.call) for each in plans for ask in each.asks} for plans in tests]
@@ -640,29 +658,15 @@ def _quotes(sources: Sources, plans: Sequence[Planned], judges: Sequence[Judge])
     return [[*map(sources.quote, each.outputs), *_judging(sources, each, judges)] for each in plans]
 
 
-async def _not_known(
-    run: Prepared[Any], sources: Sources, queries: Sequence[Query], answering: Sequence[AnsweringModel]
-) -> tuple[list[Planned], int]:
-    """The plans for queries, the first of them without the calls that the ledger answers, and the number of calls."""
-    ledger = run.open_ledger
-    await sources.look_up(queries, ledger)
-    sources.forget_failures()
-    plans = [sources.plan(query) for query in counted("queries planned", queries)]
-    held: dict[str, Verdict] = {}
-
-    async def look_up(keys: set[str]) -> dict[str, Verdict]:
-        held.update(await ledger.verdicts(sorted(keys - held.keys())))
-        return held
-
-    plans[:LOOKED_UP] = await replanned(plans[:LOOKED_UP], answering, look_up)
-    known = await run.look(lambda reader: silent_of(run, reader)) | held
-    settled = {key for key, answer in known.items() if settles(answer)}
-    left = [
-        replace(each, asks=tuple(ask for ask in each.asks if ask.key not in known and ask.after not in settled))
-        for each in plans
-        if known
-    ]
-    return left or plans, sum(len(each.asks) for each in plans)
+async def _skipped(
+    run: Prepared[Any], sources: Sources, finished: Finished[Any], answering: Sequence[AnsweringModel]
+) -> list[list[Quote]]:
+    """The quotes of what people skipped, by query, where it is asked again."""
+    labels = finished.ending.labels if run.by_hand else ()
+    silent = [one.choice for one in labels if isinstance(one.answer, Abstention) or None in one.answer.votes]
+    queries = [run.pool.query(one.position, one.systems) for one in silent]
+    plans, *_ = await not_known(run, sources, queries, answering)
+    return [one for one in _quotes(sources, plans, run.judges) if one]
 
 
 def _judging(sources: Sources, planned: Planned, judges: Sequence[Judge]) -> list[Quote]:

@@ -2,13 +2,17 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from judgeloop.core.outcomes import Checked, Control, ControlTally, Finished, StopKind
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Abstention, Answer, Call, Query, Verdict
+from judgeloop.core.work import counted
 from judgeloop.engine.answering import AnsweringModel, replanned
-from judgeloop.engine.asks import answered_by, plan_for
+from judgeloop.engine.asks import Planned, answered_by, plan_for
+from judgeloop.engine.generating import Sources
+from judgeloop.engine.presentation import settles
 from judgeloop.engine.state import OneModel, Terms
 from judgeloop.ledger.reader import LedgerReader
 from judgeloop.ledger.records import KeptResult
@@ -87,3 +91,36 @@ def controls_of(kept: KeptResult) -> tuple[ControlTally | None, ...]:
     """What judges made of the controls that an earlier command of a run asked."""
     found = json.loads(kept.document)["result"]["counts"]["controls"]
     return tuple(one and ControlTally(**one | {"end": one["end"] and Control(one["end"])}) for one in found)
+
+
+async def not_known(
+    run: Prepared[Any],
+    sources: Sources,
+    queries: Sequence[Query],
+    answering: Sequence[AnsweringModel],
+    within: int | None = None,
+) -> tuple[list[Planned], int, int]:
+    """The plans for queries, the first of them without the calls that the ledger answers.
+
+    With them the number of calls, and of queries that the ledger answers whole: of the first, as many as `within` says.
+    """
+    ledger = run.open_ledger
+    await sources.look_up(queries, ledger)
+    sources.forget_failures()
+    plans = [sources.plan(query) for query in counted("queries planned", queries)]
+    held: dict[str, Verdict] = {}
+
+    async def look_up(keys: set[str]) -> dict[str, Verdict]:
+        held.update(await ledger.verdicts(sorted(keys - held.keys())))
+        return held
+
+    plans[:LOOKED_UP] = await replanned(plans[:LOOKED_UP], answering, look_up)
+    known = await run.look(lambda reader: silent_of(run, reader)) | held
+    settled = {key for key, answer in known.items() if settles(answer)}
+    left = [
+        replace(each, asks=tuple(ask for ask in each.asks if ask.key not in known and ask.after not in settled))
+        for each in plans
+        if known
+    ]
+    found = sum(bool(whole.asks) and not rest.asks for whole, rest in zip(plans[:within], left, strict=False))
+    return left or plans, sum(len(each.asks) for each in plans), found

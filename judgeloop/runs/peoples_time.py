@@ -21,10 +21,13 @@ CASES = ("low", "expected", "worst")
 class PeoplesTime:
     """What a run takes of people, in the low, the expected and the worst case.
 
-    `again` items are read a second time after the decision. `cost_p` is in picodollars; zeros where nobody is paid.
+    They read so many items (`judgments`), and `again` of them a second time after the decision, in about `each_s`.
+    `cost_p` is in picodollars; zeros where nobody is paid.
     """
 
+    judgments: tuple[int, ...]
     again: tuple[int, ...]
+    each_s: float
     seconds: tuple[float, ...]
     cost_p: tuple[int, ...]
 
@@ -72,4 +75,4 @@ def peoples_time(
     each = (usual, usual, LONGEST_S)
     seconds = tuple(number * one for number, one in zip(every, each, strict=True))
     cost_p = tuple(number * wage.cost_p(one) for number, one in zip(every, each, strict=True))
-    return PeoplesTime(tuple(again), seconds, cost_p)
+    return PeoplesTime(tuple(judgments), tuple(again), usual, seconds, cost_p)

@@ -11,6 +11,7 @@ from support.commandline import judgeloop
 from judgeloop.core.records import MODELS_ABSTAIN, PEOPLE_SKIP
 from judgeloop.engine.session import ABSTENTION_GRACE
 from judgeloop.judges import human
+from judgeloop.report.words import only_again
 
 ITEMS = 40
 COMPARED = ("compare", "old.jsonl", "new.jsonl", "--judge", "human", "--max-judgments", str(ITEMS))
@@ -72,6 +73,18 @@ def test_a_skip_is_asked_again_only_when_the_run_has_ended_by_itself(run, comman
     assert (kept["judged"], kept["abstentions"]) == (ITEMS - 1, 1)
     _, found = run(command, [key])
     assert (found["judged"], found["abstentions"]) == (ITEMS, 0)
+
+
+def test_a_dry_run_counts_what_is_known_behind_a_skip_and_the_skips_that_are_asked_again(run, monkeypatch):
+    _, found = run(COMPARED, ["s", "t", "s", "t"])
+    assert (found["judged"], found["abstentions"]) == (ITEMS - 2, 2)
+    forecast = json.loads(judgeloop(*COMPARED, "--dry-run", "--json").stdout)
+    assert (forecast["answered_from_ledger"], set(forecast["calls"].values())) == (ITEMS, {2})
+    said = []
+    monkeypatch.setattr(human.HumanJudge, "_show", lambda _, text: said.append(text))
+    run(COMPARED, ["t"])
+    heads = [text.splitlines()[2] for text in said if human.RULE in text]
+    assert heads == [f"{ITEMS - again} judged; {only_again(again)}" for again in (2, 1)]
 
 
 def test_who_stops_while_skips_are_asked_again_keeps_all_verdicts(run):

@@ -252,6 +252,19 @@ def test_a_person_alone_hears_how_many_more_and_several_do_not():
     assert several[-1] == SoFar(10, 200, skipped=1)
 
 
+def test_identical_outputs_that_are_met_ahead_are_none_that_people_judged():
+    team, found = Heard(), SimpleNamespace(people=None, skipped=0, result=SimpleNamespace(asked=0))
+    run = SimpleNamespace(people=team, config=SimpleNamespace(people=()))
+
+    async def story():
+        observe = told(run, lambda progress: None, lambda tally: None, SoFar(3, 40), found)
+        observe(Progress(9, 0, SimpleNamespace(asked=2, abstentions=0), lambda tally: 1.0, uncalled=7))
+        await asyncio.sleep(0.02)
+
+    asyncio.run(story())
+    assert team.all[-1].judged == 3 + 2
+
+
 def test_a_forecast_is_a_range_and_one_of_few_says_no_number():
     assert SoFar(20, 200, 30).likely() == (7, 60)
     assert SoFar(20, 200, 30).likely(3) == (6, 57)

@@ -24,7 +24,7 @@ def paired(judge, *people):
 
 def answered(gate, draw, runs, *, limit, items=UNLIMITED, once=False):
     """The answers of a gate, asked once all labels are there: an earlier one stays."""
-    rule = Agreeing(RISK, items, limit, (gate,), once=once, one_look=once)
+    rule = Agreeing(RISK, items, limit, (gate,), once=once)
     return [rule.answers(paired(*draw()))[0] for _ in range(runs)]
 
 

@@ -28,7 +28,7 @@ from judgeloop.methods.stats.with_people import (
     share_interval_of,
 )
 from judgeloop.methods.stopping.precise import AT_THE_END
-from judgeloop.methods.stopping.rule import at_most
+from judgeloop.methods.stopping.rule import at_most, with_seen
 
 LOOKS = 5  # labels between two looks, which are asked for together, but for an exact table
 Kind = Literal["agreement", "kappa", "person"]
@@ -48,9 +48,9 @@ class Asked:
 class Agreeing:
     """Ends a run once all gates have an answer, or one fails, and the interval is as narrow as was asked.
 
-    `items` is the size of the population, `limit` the most labels, and `once` says that all labels are there. They were
-    then looked at in `one_look`, unless what they say may have had a part in when they ended. `others` are the judge's
-    verdicts on items without a label, as in `kappa_scores`; None where there are none.
+    `items` is the size of the population, `limit` the most labels, and `once` says that all labels are there, which are
+    then looked at once. `others` are the judge's verdicts on items without a label, as in `kappa_scores`; None where
+    there are none.
     """
 
     threshold: float
@@ -59,7 +59,6 @@ class Agreeing:
     gates: tuple[Asked, ...] = ()
     half_width: float | None = None
     once: bool = True
-    one_look: bool = True
     others: Floats | None = None
     name: str = "agreement"
     needs_draws: bool = True
@@ -67,7 +66,7 @@ class Agreeing:
     @property
     def guarantee(self) -> str:
         """What the risk asked for promises."""
-        when = "the labels are looked at once" if self.one_look else "however often results are checked"
+        when = "the labels are looked at once" if self.once else "however often results are checked"
         return f"with random draws, each gate is wrong with a chance of {at_most(self.threshold)}; {when}"
 
     @property
@@ -86,7 +85,7 @@ class Agreeing:
 
     def interval(self, tally: Paired) -> Interval | None:
         """Bounds of the share of equal verdicts; None without a verdict."""
-        return self.of_equal(tally, looked_at_once=self.one_look)
+        return self.of_equal(tally, looked_at_once=self.once)
 
     def of_equal(self, tally: Paired, *, looked_at_once: bool) -> Interval | None:
         """As `interval`: exact where the labels are looked at once, else at every look.
@@ -98,11 +97,12 @@ class Agreeing:
         risk = self.threshold * (2 if any(one.kind == "agreement" for one in self.gates) else 1)
         if looked_at_once:
             return share_interval_of(tally.equal, risk, self.population)
-        return mean_bounds(tally.equal, risk, self.limit, self.population)
+        bounds = mean_bounds(tally.equal, risk, self.limit, self.population)
+        return with_seen(bounds, float(np.nanmean(tally.equal)))
 
     def answer(self, gate: Asked, tally: Paired) -> bool | None:
         """True: passes; False: fails; None: open."""
-        if gate.kind == "agreement" and self.one_look:
+        if gate.kind == "agreement" and self.once:
             return _at_once(tally.equal, gate, self.threshold, self.population)
         if gate.kind == "agreement" and math.isinf(self.population):
             return _by_table(tally.equal, gate, self.limit, self.threshold)

@@ -107,7 +107,10 @@ def _where(result: Agreed, things: str, who: str) -> str:
     if result.whole or low == high or _gate_knows_more(result):
         return labelled
     each = "each end " if any(one.name == "agreement" for one in result.gates) else ""
-    return f"{labelled} ({100 * low:.0f} to {per_cent(high)} of {_like(result, things)}, {each}at {_level(result)})"
+    stays = _stays(result.equal, result.equal_interval, 0.0)
+    return (
+        f"{labelled} ({100 * low:.0f} to {per_cent(high)} of {_like(result, things)}, {each}at {_level(result)}{stays})"
+    )
 
 
 def _like(result: Agreed, things: str) -> str:
@@ -171,6 +174,8 @@ def _equal(result: Agreed) -> str:
     same = round(result.equal * result.judged)
     low, high = result.equal_interval
     interval = _exact(result) if low == high else f"{100 * low:.0f} to {per_cent(high)}"
+    interval += _stays(result.equal, result.equal_interval, 0.0)
+    interval += ", a coarser bound than that of the gate" if _gate_knows_more(result) else ""
     silent = result.counts.abstentions
     lack = f"; {silent:,} more lack a verdict, and count against every claim" if silent else ""
     return f"{same:,} of {count(result.judged, 'output' if result.rates else 'pair')} ({interval}){lack}"
@@ -181,15 +186,18 @@ def _agreement(result: Agreed) -> str:
         return ""
     what = "each by its distance on the scale" if result.rates else "a tie against a side is worth half"
     ranks = "" if result.rank_correlation is None else f"; rank correlation {result.rank_correlation:.2f}"
-    return f"{per_cent(result.mean_agreement)}{_between(result.mean_agreement_interval)}, where {what}{ranks}"
+    interval = result.mean_agreement_interval
+    between = ""
+    if interval is not None and interval[0] < interval[1]:
+        stays = _stays(result.mean_agreement, interval, 0.0)
+        between = f" ({100 * interval[0]:.0f} to {per_cent(interval[1])}, at every look{stays})"
+    return f"{per_cent(result.mean_agreement)}{between}, where {what}{ranks}"
 
 
-def _between(interval: tuple[float, float] | None, form: str = "share") -> str:
-    if interval is None or interval[0] == interval[1]:
-        return ""
-    low, high = interval
-    ends = f"{100 * low:.0f} to {per_cent(high)}" if form == "share" else f"{low:.2f} to {high:.2f}"
-    return f" ({ends}, at every look)"
+def _stays(seen: float | None, interval: tuple[float, float] | None, least: float = -1.0) -> str:
+    """That an interval was widened to what is seen: earlier labels had narrowed it beyond."""
+    low, high = interval or (0.0, 0.0)
+    return "; bounds from earlier looks stay" if low < high and seen in {low, high} - {least, 1.0} else ""
 
 
 def _kappa(result: Agreed) -> str:
@@ -202,10 +210,13 @@ def _kappa(result: Agreed) -> str:
     if gate is not None and _knows_more(gate, low, high):
         return found
     if low < high:
-        found += f" ({low:.2f} to {high:.2f})"
+        found += f" ({low:.2f} to {high:.2f}{_stays(result.kappa, result.kappa_interval)})"
     reach = max(high - result.kappa, result.kappa - low)
     if reach > SURE_OF_KAPPA and (gate is None or gate.state == "open"):
         found += f": {count(result.judged, 'label')} say{'s' * (result.judged == 1)} little of kappa"
+        if silent := result.counts.abstentions:
+            again = ", and the same command asks them again" if result.by_hand else ""
+            found += f"; {silent:,} without a verdict widen{'s' * (silent == 1)} this{again}"
     return found
 
 
@@ -237,7 +248,7 @@ def _off(result: Agreed) -> str:
     least, most = sorted((sign * low, sign * high))
     shown = _between_gaps(least, most, result)
     own = "" if result.by_judge is None else f"{name} {signed_points(0.0 + sign * result.by_judge)} by the judge, "
-    return f"{own}off by {signed_points(sign * result.off)} ({shown})"
+    return f"{own}off by {signed_points(sign * result.off)} ({shown}{_stays(result.off, result.off_interval)})"
 
 
 def _by_people(result: Agreed) -> str:
@@ -249,7 +260,7 @@ def _by_people(result: Agreed) -> str:
     low, high = sorted(0.0 + sign * end for end in found.interval)
     better, gap = "is better: " if low > 0 else "", sign * found.gap
     help_ = " with the judge's help" if found.slope and found.cheap > found.labels else ""
-    stays = "; bounds from earlier looks stay" if gap in {low, high} and low < high and abs(gap) < 1 else ""
+    stays = _stays(found.gap, found.interval)
     return f"{name} {better}{signed_points(gap)} against {other}{help_} ({_between_gaps(low, high, result)}{stays})"
 
 
@@ -272,8 +283,8 @@ def _widened(result: Agreed) -> str:
     more = found.cheap - found.labels
     if result.setup.sampled and more < found.labels:
         return (
-            f"none for the bounds, as only {count(more, 'item')} without a label {'is' if more == 1 else 'are'} judged: for items like these "
-            f"it takes {found.labels:,}, as many as have one; `about=items` takes none"
+            f"the judge moved the estimate, not the bounds: it judged {count(more, 'item')} without a label, and "
+            f"{found.labels:,} are needed; with `about=items` any number does"
         )
     if found.widened < LEAST_SHOWN:
         return ""
@@ -308,7 +319,7 @@ def _longer(result: Agreed) -> str:
     low, high = result.longer_interval
     return (
         f"the longer answer's gap by the judge less that by people: {signed_points(result.longer)} "
-        f"({_between_gaps(low, high, result)})"
+        f"({_between_gaps(low, high, result)}{_stays(result.longer, result.longer_interval)})"
     )
 
 
@@ -334,6 +345,8 @@ def _halve(result: Agreed) -> str:
     what = f"intervals of {what} and of the gap by people" if too else f"interval of {what}"
     left = result.options.unlabelled
     lack = f"; these outputs have only {count(left, 'unlabelled item')}" if 0 < left < more else ""
+    if not result.options.chosen and result.judged + result.counts.abstentions >= result.items:
+        lack = "; of these outputs none is left"
     return f"about {more:,} would halve the {what}{lack}"
 
 
@@ -347,7 +360,8 @@ def _means(result: Agreed) -> str:
     ]
     if result.options.chosen and not result.whole:
         parts.append(
-            "the labelled items are taken for a random sample: if somebody picked them, the share is of those alone"
+            "the labelled items are taken for a random sample: if somebody picked them, or what was said ended the "
+            "labelling, the share is of those alone"
         )
     if len(result.gates) > 1:
         total = per_cent(min(1.0, len(result.gates) * result.setup.risk_threshold))

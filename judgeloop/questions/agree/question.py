@@ -58,9 +58,8 @@ from judgeloop.runs.inputs import Inputs, answered, read_inputs
 from judgeloop.runs.judging import checked_judge, judge_options
 from judgeloop.runs.people import page_options
 from judgeloop.runs.peoples_time import read_twice
-from judgeloop.runs.prepared import Parts, Prepared, families_drawn
-from judgeloop.runs.proxies import likely_each_s
-from judgeloop.runs.telling import told
+from judgeloop.runs.prepared import Command, Parts, Prepared, families_drawn
+from judgeloop.runs.telling import standing_of, told
 from judgeloop.settings import values
 
 # Ends of the judge's run after which it was asked about every item that may be drawn.
@@ -204,7 +203,6 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
             gates=tuple(gates),
             half_width=config.half_width,
             once=given.truth is None,
-            one_look=given.truth is None and OF_LEDGER not in config.truth,
         )
         people = np.array([one.scores for one in given.people]).reshape(len(given.people), len(inputs.pool))
         estimator = Pairing(people, config.step, inputs.sampled)
@@ -263,19 +261,20 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
             person.terms(offline=terms.offline),
             judges=person.judges,
             interruption=interruption,
-            observe=unobserved if terms.offline else self._told(person),
+            observe=unobserved if terms.offline else await self._told(run, person),
         )
         both = _with_people(second, cast("Pairing", parts.estimator), verdicts)
         found = {name: getattr(second, name) for name in ("spend", "decided_at", "read_again", "people", "checked")}
         return parts, replace(first, ending=both.ending, **found)
 
-    def _told(self, person: Prepared[AgreeSettings]) -> Observe[Paired]:
+    async def _told(self, run: Prepared[AgreeSettings], person: Prepared[AgreeSettings]) -> Observe[Paired]:
         """An observer that tells whoever is believed how far the run is."""
-        most = person.most_judgments
-        again, rule = read_twice(most, person.config), cast("Agreeing", person.parts.rule)
-        usual = None if rule.gates or rule.half_width else (most + again, most + again)
-        first = SoFar(0, most + again, usual=usual, each_s=likely_each_s(person.inputs), again=again)
-        return told(person, unobserved, partial(self.more, person), first)
+        twice, rule = read_twice(person.most_judgments, person.config), cast("Agreeing", person.parts.rule)
+        found = await self.forecast(replace(run, command=Command(foresees=True)))
+        first = standing_of(found, SoFar(0, person.most_judgments + twice, again=twice))
+        if rule.gates or rule.half_width:  # nobody knows what it usually takes
+            first = replace(first, usual=None)
+        return told(person, unobserved, partial(self.more, person), first, found)
 
     async def forecast(self, run: Prepared[AgreeSettings]) -> Forecast:
         """As for all questions, with whoever is believed behind the judge, and what it costs to ask the judge anew."""

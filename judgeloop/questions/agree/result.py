@@ -340,7 +340,7 @@ def agreed_of(
     known = tally.known
     judge, truth = tally.judge[known], tally.truth[known]
     stopped = ending.stop.kind in {StopKind.ALL_JUDGED, StopKind.POOL_EXHAUSTED, StopKind.JUDGMENT_LIMIT}
-    once = rule.one_look or (not rule.once and stopped and not rule.gates and rule.half_width is None)
+    once = rule.once or (stopped and not rule.gates and rule.half_width is None)
     exact = math.isfinite(rule.population) and tally.judged == rule.population
     equal = float(np.nanmean(tally.equal)) if tally.judged else None
     interval = rule.of_equal(tally, looked_at_once=once)
@@ -349,11 +349,12 @@ def agreed_of(
     worth = 1.0 if tally.rates else 2.0  # a score of 1 for 0 is a gap of 2
 
     def bounds(scores: Floats, chance: float, least: float = 0.0) -> Interval | None:
-        if not len(scores):
+        if np.isnan(scores).all():  # or there is none
             return None
         if exact:
             return float(scores.mean()), float(scores.mean())
-        return mean_bounds(scores, chance, rule.limit, rule.population, least)
+        found = mean_bounds(scores, chance, rule.limit, rule.population, least)
+        return with_seen(found, float(np.nanmean(scores)))  # earlier labels may have narrowed it beyond
 
     apart = tally.judge - tally.truth if tally.asked else np.zeros(0)
     off = worth * float((judge - truth).mean()) if tally.judged else None
@@ -368,6 +369,9 @@ def agreed_of(
         GateRow(gate.kind, gate.worst, gate.best, {True: "passed", False: "failed", None: "open"}[answer])
         for gate, answer in zip(rule.gates, rule.answers(tally), strict=True)
     )
+    kappa, kappas = linear_kappa(judge, truth), None
+    if tally.judged and (math.isinf(rule.population) or rule.others is not None):
+        kappas = kappa_interval(tally.judge, tally.truth, risk, rule.limit, rule.others, rule.population)
     pairs, alike, theirs = _of_people(tally, finished.read_again)
     decided = ending.winner is not None
     return Agreed(
@@ -390,15 +394,13 @@ def agreed_of(
         looked_at_once=once,
         mean_agreement=float(np.nanmean(tally.agreement)) if tally.judged else None,
         mean_agreement_interval=bounds(tally.agreement, risk),
-        kappa=linear_kappa(judge, truth),
-        kappa_interval=kappa_interval(tally.judge, tally.truth, risk, rule.limit, rule.others, rule.population)
-        if tally.judged and (math.isinf(rule.population) or rule.others is not None)
-        else None,
+        kappa=kappa,
+        kappa_interval=with_seen(kappas, kappa),
         nominal_kappa=None if tally.rates else nominal_kappa(judge, truth),
         rank_correlation=_ranks(judge, truth) if tally.rates else None,
         ac1=None if tally.rates else ac1(judge, truth, len(VOTES)),
         off=off,
-        off_interval=with_seen(off_interval, off),  # earlier labels may have narrowed it beyond
+        off_interval=with_seen(off_interval, off),
         by_judge=by_judge,
         longer=None if longer is None else worth * float(np.nanmean(longer)),
         longer_interval=_scaled(bounds(longer, risk, -1.0), worth) if longer is not None else None,

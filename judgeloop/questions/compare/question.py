@@ -288,12 +288,14 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             groups.follow(labels)
             judgments = judgments._replace(worst=groups.left if over else len(places) - ending.asked)
         done = {label.choice.position for label in labels}
-        left = [position for position in places if position not in done]
+        order = {choice.position: place for place, choice in enumerate(run.session().ahead())}
+        left = sorted({*places} - done, key=lambda position: order.get(position, len(order)))
         return Left(
             judgments,
             assumed,
             [pool.query(position) for position in left],
             len(done),
+            in_order=groups is None,
             first=() if proxy is None or run.inputs.proxy is None else (run.inputs.proxy,),
             by_proxy=None
             if proxy is None or proxy.blocks is None

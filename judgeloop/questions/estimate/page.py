@@ -65,7 +65,7 @@ def facts(result: Estimation) -> list[Fact]:
         ),
         Fact("means", Section.RISK, "means", "" if result.interval is None else _means(result)),
         Fact("paper", Section.DATA, "for a paper", _for_a_paper(result)),
-        Fact("proxy", Section.EVIDENCE, "proxy", _proxy(result)),
+        Fact("proxy", Section.EVIDENCE, "proxy", _proxy(result), first=True),
         Fact("criteria", Section.EVIDENCE, "criteria", _criteria(result)),
         Fact("selector", Section.EVIDENCE, "selector", _selector(result)),
     ]

@@ -46,7 +46,7 @@ class Plan:
         with_it, without = self.costs_p
         seconds = self.prices.seconds
         rows = (("on every item", self.labels, self.verdicts, with_it), ("without it", self.alone, 0, without))
-        lines = [f"Ways to decide by {visible(judge)} with the help of {visible(proxy)}; labels at "]
+        lines = [f"Ways to decide from the start by {visible(judge)} with the help of {visible(proxy)}; labels at "]
         lines[0] += f"{self.prices.of_a_label}, R² supposed {SUPPOSED}:"
         for (name, labels, verdicts, cost_p), chosen in zip(rows, (self.bought, not self.bought), strict=True):
             hours = f"{labels * seconds / HOUR_S:.1f} h" if seconds else ""

@@ -10,6 +10,9 @@ import pytest
 
 import judgeloop
 from judgeloop.core.errors import InputError
+from judgeloop.core.records import UNLIMITED
+from judgeloop.methods.estimators.agreement import Paired
+from judgeloop.methods.stopping.agreement import Agreeing
 from judgeloop.questions.agree.page import _knows_more, _widened
 from judgeloop.questions.agree.result import GateRow
 from judgeloop.report.forms import render_markdown
@@ -171,8 +174,7 @@ def test_few_items_without_a_label_change_no_bound_and_the_line_says_how_many_it
     assert (result.corrected.widened, alone.corrected.widened) == (0, None)
     (said,) = (one for one in result.page.facts if one.key == "widened")
     assert said.first
-    assert "only 20 items without a label" in said.text
-    assert "takes 40" in said.text
+    assert "judged 20 items without a label, and 40 are needed" in said.text
 
 
 def test_labels_of_some_items_are_about_these_and_those_of_all_have_no_interval(agree):
@@ -472,6 +474,16 @@ def test_a_judge_that_changes_seldom_has_not_drifted(apart):
     assert anew.anew.chance > 0.05
 
 
+def test_bounds_of_earlier_looks_are_widened_to_the_share_that_is_seen():
+    """Thirty that are the same and thirty that are not, or the other way round, as they were asked."""
+    for first in (1.0, 0.0):
+        judge = np.repeat([first, 1 - first], 30)
+        tally = Paired(60, 0.0, tuple(range(60)), judge, np.ones((60, 1)))
+        low, high = Agreeing(0.1, UNLIMITED, 60, once=False).interval(tally)
+        assert low <= 0.5 <= high
+        assert 0.5 in {low, high}, "which is where it had to be widened"
+
+
 @pytest.mark.parametrize(
     ("state", "interval", "more"),
     [
@@ -527,7 +539,7 @@ def test_a_judge_that_foresees_nothing_of_the_labels_widens_the_gap_by_people_an
     assert not good.page.text("widened")
     many = agree(often, labels(places=range(ITEMS - 5)), judge_all=True)
     assert many.corrected.widened == pytest.approx(0)
-    assert "only 5 items without a label" in many.page.text("widened")
+    assert "judged 5 items without a label" in many.page.text("widened")
 
 
 @pytest.fixture
