@@ -44,7 +44,7 @@ def test_thirty_labels_say_how_far_the_judge_agrees_and_not_which_is_better():
     found = asked(TRUST)
     assert (found["judged"], found["equal"], found["looked_at_once"]) == (30, 0.8, True)
     assert found["equal_interval"] == pytest.approx((0.64, 0.91), abs=0.005)
-    assert [round(100 * -one) for one in found["corrected"]["interval"]] == [38, -32]
+    assert [round(100 * -one) for one in found["corrected"]["interval"]] == [38, -31]
 
 
 def test_the_candidate_is_better_by_people_after_fewer_labels_with_the_judge():
