@@ -4,12 +4,14 @@
 
 Comparisons about items like these are simulated, of systems that are level or nearly so. One that is still open after
 60, 120 or 180 judgments is told what would decide it, and then goes on to its end. The forecast takes the rates so far
-as they are, and by chance a run may end sooner or later.
+as they are, and by chance a run may end sooner or later. Where not even all would decide, the chance that they do all
+the same is compared with how often they did.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -21,7 +23,7 @@ from judgeloop.methods.stopping.rule import Rule
 from judgeloop.questions.compare.outlook import more_to_decide
 
 RISK, MARGIN = 0.1, 0.1
-GAPS, TIES, LOOKS = (-0.1, -0.05, 0.0, 0.05, 0.1), (0.3, 0.6), (60, 120, 180)
+GAPS, TIES, LOOKS = (-0.1, -0.05, 0.0, 0.05, 0.1), (0.3, 0.6), (30, 60, 120, 180)
 
 
 def tally_of(verdicts: list[int], items: int) -> Tally:
@@ -30,8 +32,11 @@ def tally_of(verdicts: list[int], items: int) -> Tally:
     return Tally(items, wins, verdicts.count(0), preferences=tuple(verdicts))
 
 
-def told(rule: Rule, verdicts: list[int], seen: Counter[str]) -> None:
-    """Count what is said of a run at each look where it is open, and whether it is so."""
+def told(rule: Rule, verdicts: list[int], seen: Counter[str], chances: list[tuple[float, bool]]) -> None:
+    """Count what is said of a run at each look where it is open, and whether it is so.
+
+    Where no number is said, also the chance that all decide.
+    """
     items = len(verdicts)
     looks = range(1, items + 1)
     met = (n for n in looks if rule.reason_to_stop(tally_of(verdicts[:n], items)) is not None)
@@ -41,6 +46,8 @@ def told(rule: Rule, verdicts: list[int], seen: Counter[str]) -> None:
         more = more_to_decide(rule, known, items - look, sampled=True)
         decided = end <= (items if more is None else look + more)
         seen[f"{'so many' if more else 'never'}, {'decided' if decided else 'open'}"] += 1
+        if not more:
+            chances.append((rule.chance_at_the_end(known, items - look), decided))
 
 
 def main() -> None:
@@ -52,15 +59,19 @@ def main() -> None:
     rng, items = np.random.default_rng(0), arguments.items
     rules = {"winner": Bets(RISK, UNLIMITED, items), "not worse": Bets(RISK, UNLIMITED, items, not_worse=MARGIN)}
     for name, rule in rules.items():
-        seen = Counter[str]()
+        seen, chances = Counter[str](), list[tuple[float, bool]]()
         for gap in GAPS:
             for ties in TIES:
                 shares = ((1 - ties - gap) / 2, (1 - ties + gap) / 2, ties)
                 for verdicts in rng.choice([1, -1, 0], size=(arguments.runs, items), p=shares):
-                    told(rule, verdicts.tolist(), seen)
+                    told(rule, verdicts.tolist(), seen, chances)
         for said in ("so many", "never"):
             decided, still = seen[f"{said}, decided"], seen[f"{said}, open"]
             print(f"{name:<12}{said:<9}{decided + still:>6} times, decided in {decided:>5}")
+        for low, high in itertools.pairwise((0.0, 0.1, 0.2, 0.4, 1.0)):
+            ends = [decided for chance, decided in chances if low <= chance < high]
+            said = f"all, chance {low:g} to {high:g}"
+            print(f"{name:<12}{said:<26}{len(ends):>6} times, decided in {sum(ends):>5}")
 
 
 if __name__ == "__main__":

@@ -83,6 +83,7 @@ class NoteCode(enum.StrEnum):
     BLOCKS_TOO = "blocks_too"
     LEVEL = "level"
     OUT_OF_REACH = "out_of_reach"
+    WITHIN_REACH = "within_reach"
     FEWER_SKIPS = "fewer_skips"
     NO_FORECAST = "no_forecast"
     MORE_JUDGMENTS = "more_judgments"
@@ -213,6 +214,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.OTHER_FAMILIES: "More items of the same {unit} change nothing.",
     NoteCode.LEVEL: "The systems are level so far: how many judgments would decide is not known.",
     NoteCode.OUT_OF_REACH: "If the lead stays at {lead:gap}, all {items:,} would not decide: add items.",
+    NoteCode.WITHIN_REACH: "If the lead stays at {lead:gap}, all {items:,} would not decide, but it may change.",
     NoteCode.FEWER_SKIPS: "With {skipped:,} of {asked:,} without a verdict, no number of judgments is likely to decide: fewer "
     "may be skipped.",
     NoteCode.NO_FORECAST: "How many judgments would decide is not known.",

@@ -35,7 +35,11 @@ FLIPS = "flips"  # the name of the condition on verdicts that change with the or
 MOST_FLIPS = 0.8  # the highest limit of flips that is advised
 TOO_OFTEN = 0.5  # the chance of a wrong answer from which on a set of items is used up
 UNBOUGHT = {NoteCode.FEWER_SKIPS, NoteCode.OUT_OF_REACH, NoteCode.STEADIER_JUDGE}  # beside which no budget is named
-UNFORESEEN = {NoteCode.LEVEL, NoteCode.OUT_OF_REACH}  # no number of judgments is forecast to decide
+UNFORESEEN = {
+    NoteCode.LEVEL,
+    NoteCode.OUT_OF_REACH,
+    NoteCode.WITHIN_REACH,
+}  # no number of judgments is forecast to decide
 FEWEST_TIES = 10  # so many ties or equal scores, and nothing else, are worth a warning
 FEW_ITEMS = 50  # under so many, another set may well turn out differently
 FEW = {Population.THESE_ITEMS: NoteCode.FEW_ITEMS, Population.ITEMS_LIKE_THESE: NoteCode.FEW_ITEMS_LIKE_THESE}

@@ -42,6 +42,12 @@ def test_no_budget_is_advised_where_the_lead_is_too_small_for_all_items_or_the_j
         assert advised(kind, spend=spend, tally=places) == [NoteCode.STEADIER_JUDGE]
 
 
+def test_a_budget_is_advised_where_all_items_may_decide_though_they_would_not_at_the_lead_so_far():
+    spend = replace(SPEND, next_p=10**9)
+    run = replace(undecided(more_judgments=None, spend=spend), within_reach=True)
+    assert [one.code for one in run.advice] == [NoteCode.WITHIN_REACH, NoteCode.RAISE_BUDGET]
+
+
 def test_a_lead_too_small_for_all_items_may_grow():
     assert advised(StopKind.JUDGMENT_LIMIT)[:2] == [NoteCode.OUT_OF_REACH, NoteCode.ALL_MAY_NAME]
     level = Tally(items=100, wins=(5, 5))

@@ -80,6 +80,7 @@ OTHER_QUESTIONS = {
 }
 BEHIND = 3  # beside the seed of a run: the order of the items behind the blocks
 MOST_RISK = 0.4  # the stakes about a gap are made for risks under this
+WORTH = 0.2  # of simulated runs that all items decide: then a budget for all is advised
 
 
 class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
@@ -329,7 +330,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             {place_of(name, one.note, run.pool.systems, run.digests) for name in one.note.systems} == {0, 1}
             for one in others
         )
-        more, items = _to_decide(run, rule, ending)
+        more, items, within_reach = _to_decide(run, rule, ending)
         if isinstance(groups, ByGroup | ByCriterion):
             groups.follow([*ending.labels, *ending.further])
         data, scores = data_notes(run, finished.pool, neighbours_alike(run, ending)), None
@@ -355,6 +356,7 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             pool=run.pool,
             more_judgments=more,
             more_items=items,
+            within_reach=within_reach,
             before=[one.note for one in (*met, *others)],
             searched=searched(ran.runs, run.question, [run.asked_about(place) for place in (0, 1)]),
             findings=groups.findings() if isinstance(groups, ByGroup) else None,
@@ -487,17 +489,20 @@ def _rule(parts: Parts[Tally]) -> Rule:
 
 def _to_decide(
     run: Prepared[CompareSettings], rule: Rule, ending: Ending[Tally]
-) -> tuple[int | None, ItemsToDecide | None]:
+) -> tuple[int | None, ItemsToDecide | None, bool]:
     """How many more judgments, and how many more items, would decide what is open; None if none would.
 
-    A limit that no rule goes beyond is the end.
+    Then whether all items may decide, where they would not if the shares stay. A limit that no rule goes beyond is the
+    end.
     """
     tally, unasked, more, items = ending.estimate.tally, _most_labels(run) - len(ending.labels), None, None
     ended = ending.stop.kind is StopKind.JUDGMENT_LIMIT and not rule.goes_on
     if ending.winner is None and run.booked and not ended:
         more = more_to_decide(rule, tally, unasked, sampled=run.sampled)
         items = rule.items_to_decide(tally) if run.sampled else None
-    return more and min(unasked, more * run.judgments_a_draw) if run.judgments_a_draw > 1 else more, items
+    short = ending.stop.kind is StopKind.BUDGET and more is None and tally.judged
+    may = bool(short) and rule.chance_at_the_end(tally, unasked) >= WORTH
+    return more and min(unasked, more * run.judgments_a_draw) if run.judgments_a_draw > 1 else more, items, may
 
 
 def _options(run: Prepared[CompareSettings]) -> CompareOptions:

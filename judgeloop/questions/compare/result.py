@@ -98,6 +98,7 @@ class Comparison(RunResult):
     - `more_items`: with so many further items, a new run decides about items like these with an
       even chance; null if items are left, or nothing is known
     - `more_items_likely`: the same with a chance of four in five; null if no number promises that
+    - `within_reach`: true if all items may decide, though they would not if the shares stay (a fifth of replays)
     - `groups`: the items of each group, and its verdicts from the side of the second system. Empty if
       no item has a group. `claim` is null unless `by_group` asks for it, like all that follows it
     - `criteria`: the criteria of the rubric as `groups`, each of the items that were judged by it; empty without any.
@@ -131,6 +132,7 @@ class Comparison(RunResult):
     bounds: tuple[float, float] | None
     more_items: int | None = None
     more_items_likely: int | None = None
+    within_reach: bool = False
     recorded: ScoreFigures | None = None
     groups: tuple[GroupRow, ...] = ()
     criteria: tuple[GroupRow, ...] = ()
@@ -483,7 +485,8 @@ class Comparison(RunResult):
         lead, skipped = abs(self.gap or 0.0), self.counts.abstentions
         if self.leader is not None and skipped >= lead * self.judged:  # each takes one off the lead
             return (note(NoteCode.FEWER_SKIPS, skipped=skipped, asked=self.asked),)
-        stays = note(NoteCode.OUT_OF_REACH, lead=lead, items=self.drawable) if lead else note(NoteCode.LEVEL)
+        reach = NoteCode.WITHIN_REACH if self.within_reach else NoteCode.OUT_OF_REACH
+        stays = note(reach, lead=lead, items=self.drawable) if lead else note(NoteCode.LEVEL)
         left = self.drawable - self.asked
         if self.stop_reason is not StopKind.JUDGMENT_LIMIT:
             return (stays,)
