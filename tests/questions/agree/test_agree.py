@@ -136,7 +136,10 @@ def test_items_on_which_people_differ_alone_are_not_those_on_which_the_judge_dif
     assert len(apart) == result.judged - round(result.equal * result.judged)
     assert len(split) == sum(at % 7 == 2 for at in range(ITEMS))
     first, *_ = (one.text for one in result.page.facts if one.label == "differs")
-    assert first.startswith(f"{len(apart)} items (people differ among themselves on {len(split)} others), the first: q")
+    both = sum(len(set(one.votes[1:])) > 1 for one in apart)
+    assert first.startswith(
+        f"{len(apart)} items (people differ on {both} of them and {len(split)} others), the first: q"
+    )
     shown = [one for one in apart if f" {one.item_id} (judge " in first]
     assert [len(set(one.votes[1:])) for one in shown] == [1], "people say the same of it"
 
