@@ -72,11 +72,11 @@ def _differ(label: LabelRow) -> bool:
 def _of(found: Sequence[LabelRow], result: RunResult) -> str:
     """What stands behind how many were lost: how many the votes leave out; of a search, of how many, and to whom.
 
-    Of a judge beside people: how many more items people differ on, where it says what they do together.
+    Of a judge beside people: on how many of these, and of the others, people differ.
     """
     if result.job == AGREE:
-        number = sum(_differ(row) and not result.lost(row) for row in result.verdicts)
-        return f" items (people differ among themselves on {number:,} others)" if number else " items"
+        here, differ = (sum(map(_differ, rows)) for rows in (found, result.verdicts))
+        return f" items (people differ on {here:,} of them and {differ - here:,} others)" if differ else " items"
     if len(result.setup.systems) > PAIR:
         two = {found[0].system, found[0].against}
         met = sum(row.in_decision and {row.system, row.against} == two for row in result.verdicts)

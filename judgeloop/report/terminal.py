@@ -21,9 +21,9 @@ GIVE_WAY = (
     VOTES,  # moves into the line of who judged
     "near_best",
     "trust",
-    "kappa",
     "groups.found",
     "halve",
+    "kappa",
     NEXT,
     "widened",
     "holds",

@@ -256,13 +256,13 @@ def signed(gap: float, margin: float | None = None) -> str:
     return f"{100 * round(gap, number) + 0.0:+.{number - 2}f}"
 
 
-def signed_points(gap: float) -> str:
-    """A gap in points, with its sign and its unit.
+def signed_points(gap: float, margin: float | None = None) -> str:
+    """A gap in points, with its sign and its unit; it looks like the `margin` only if it is.
 
     >>> signed_points(0.17), signed_points(-0.01)
     ('+17 points', '-1 point')
     """
-    number = signed(gap)
+    number = signed(gap, margin)
     return f"{number} point{'' if number in {'+1', '-1'} else 's'}"
 
 

@@ -86,22 +86,28 @@ class Paired:
         return np.where(np.isnan(self.agreement), np.nan, same.astype(np.float64))
 
     @cached_property
-    def beside_people(self) -> Floats:
-        """The judge's mean agreement with people less that of two people, by item; NaN where fewer than two answered.
+    def with_a_person(self) -> Floats:
+        """The mean agreement of the judge with a person, and of two people, shape (asked, 2).
 
-        It is the mean over all people of the judge in the place of one of them.
+        NaN where the judge said nothing, or fewer than two people answered.
         """
-        return np.array([
-            _against(judge, [one for one in row if not math.isnan(one)])
+        found = [
+            _with_a_person(judge, [one for one in row if not math.isnan(one)])
             for judge, row in zip(self.judge.tolist(), self.people.tolist(), strict=True)
-        ])  # fmt: skip
+        ]
+        return np.array(found).reshape(-1, 2)
+
+    @property
+    def beside_people(self) -> Floats:
+        """The former less the latter: the mean over all people of the judge in the place of one of them."""
+        return self.with_a_person[:, 0] - self.with_a_person[:, 1]
 
 
-def _against(judge: float, people: Sequence[float]) -> float:
+def _with_a_person(judge: float, people: Sequence[float]) -> tuple[float, float]:
     if len(people) < 2 or math.isnan(judge):  # noqa: PLR2004 - two people
-        return math.nan
+        return math.nan, math.nan
     pairs = [1 - abs(one - other) for at, one in enumerate(people) for other in people[:at]]
-    return sum(1 - abs(judge - one) for one in people) / len(people) - sum(pairs) / len(pairs)
+    return fmean(1 - abs(judge - one) for one in people), fmean(pairs)
 
 
 @final

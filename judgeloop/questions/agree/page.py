@@ -45,8 +45,7 @@ def facts(result: Agreed) -> list[Fact]:
         Fact("labels", Section.DATA, "labels", "; ".join(result.options.read)),
         Fact("unlabelled", Section.DATA, "no label", _unlabelled(result)),
     ]
-    # The decision says how each gate stands.
-    gone = {"agreement", "holds", *([] if result.anew else ["fails"])}
+    gone = {"agreement", "holds", "fails"}  # the decision says how each gate stands
     return [*told(*own), *[one for one in said.shared(result) if one.key not in gone]]
 
 
@@ -62,15 +61,24 @@ def decision(result: Agreed, you: str = "you") -> str:
         ended = said.ended(result)
         return said.headline(result, f"nothing is known yet of how {judge} agrees with {whom}: {ended}.")
     within, who = " within a step" if result.rates else "", "you" if whom == "you" else "they"
-    sentences = [f"{judge} agrees with {whom}{within} on {per_cent(result.equal)} of {_where(result, things, who)}."]
+    sentences = []
+    if (anew := result.anew) is not None:
+        less = "agrees" if anew.worse else "is not shown to agree"
+        sentences.append(
+            f"{judge} {less} less often than before: of {anew.asked:,} asked anew, {anew.changed:,} changed."
+        )
+        judge = "It"
+    sentences.append(
+        f"{judge} agrees with {whom}{within} on {per_cent(result.equal)} of {_where(result, things, who)}."
+    )
     sentences += [_gate(one, result) for one in result.gates]
     if not (result.rates or result.prefers):
         sentences.append(_prefers_none(result))
-    if result.people_equal is not None:
+    if result.people_equal is not None and all(one.name != "person" for one in result.gates):
         same = round(result.people_equal * result.people_pairs)
         sentences.append(f"Two annotators agree on {same:,} of {result.people_pairs:,}.")
     if result.favours is not None:
-        sentences.append(f"It is {in_points(result.off or 0.0)} kinder to {visible(result.favours)} than people are.")
+        sentences.append(f"It is kinder to {visible(result.favours)} than people are, by {_kinder_by(result)}.")
     if result.favours_length is not None:
         sentences.append(f"It likes the {result.favours_length} answer more than people do.")
     if not result.gates and not result.rates and result.off_interval is not None:
@@ -80,6 +88,13 @@ def decision(result: Agreed, you: str = "you") -> str:
         gate = f"a gate at a margin of {in_points(MARGIN)} between {' and '.join(map(visible, result.setup.systems))}"
         sentences.append(f"It {stands} good enough for {gate}{why}.")
     return said.headline(result, " ".join(sentences))
+
+
+def _kinder_by(result: Agreed) -> str:
+    """Between what the judge's gap is off, without a sign."""
+    low, high = sorted(map(abs, result.off_interval or (0.0, 0.0)))
+    least, most = (one.lstrip("+") for one in ends((low, high), margin=MARGIN))
+    return f"{least} to {most} points" if low < high else in_points(high)
 
 
 def _prefers_none(result: Agreed) -> str:
@@ -159,13 +174,25 @@ def _gate(gate: GateRow, result: Agreed) -> str:
             "open": f"Whether kappa is above {gate.worst:g} is open.",
         }
     else:
-        less = in_points(-gate.worst)
-        said_of = {
-            "passed": f"At a risk of {risk:g} the judge is not worse than a person by {less}.",
-            "failed": f"At a risk of {risk:g} the judge is worse than a person.",
-            "open": f"Whether the judge is worse than a person by {less} is open.",
-        }
+        said_of = _beside_a_person(gate, result)
     return said_of[gate.state]
+
+
+def _beside_a_person(gate: GateRow, result: Agreed) -> dict[str, str]:
+    """How the gate beside a second person may stand, with what it compares."""
+    risk, less, figures, maybe = result.setup.risk_threshold, in_points(gate.worst), "", ""
+    if result.with_a_person is not None:
+        own, theirs = result.with_a_person
+        how = "each by its distance" if result.rates else "a tie against a side worth half"
+        figures = (
+            f"It agrees with a person to {per_cent(own)}, two people with each other to {per_cent(theirs)} ({how}). "
+        )
+        maybe = f", though maybe by less than {less}" if own - theirs > gate.worst else ""
+    return {
+        "passed": f"{figures}At a risk of {risk:g} it is not worse than a person by {less}.",
+        "failed": f"{figures}At a risk of {risk:g} it is worse than a person{maybe}.",
+        "open": f"{figures}Whether it is worse than a person by {less} is open.",
+    }
 
 
 def _equal(result: Agreed) -> str:
@@ -213,7 +240,7 @@ def _kappa(result: Agreed) -> str:
         found += f" ({low:.2f} to {high:.2f}{_stays(result.kappa, result.kappa_interval)})"
     reach = max(high - result.kappa, result.kappa - low)
     if reach > SURE_OF_KAPPA and (gate is None or gate.state == "open"):
-        found += f": {count(result.judged, 'label')} say{'s' * (result.judged == 1)} little of kappa"
+        found += f": {count(result.judged, 'label')} say{'s' * (result.judged == 1)} little"
         if silent := result.counts.abstentions:
             again = ", and the same command asks them again" if result.by_hand else ""
             found += f"; {silent:,} without a verdict widen{'s' * (silent == 1)} this{again}"
@@ -246,9 +273,9 @@ def _off(result: Agreed) -> str:
         return f"the judge's mean score is {abs(result.off):.3f} {above} people's ({shown})"
     name, _, sign = _seen(result)
     least, most = sorted((sign * low, sign * high))
-    shown = _between_gaps(least, most, result)
+    shown = _between_gaps(least, most, result, MARGIN)
     own = "" if result.by_judge is None else f"{name} {signed_points(0.0 + sign * result.by_judge)} by the judge, "
-    return f"{own}off by {signed_points(sign * result.off)} ({shown}{_stays(result.off, result.off_interval)})"
+    return f"{own}off by {signed_points(sign * result.off, MARGIN)} ({shown}{_stays(result.off, result.off_interval)})"
 
 
 def _by_people(result: Agreed) -> str:
@@ -259,7 +286,7 @@ def _by_people(result: Agreed) -> str:
     name, other, sign = _seen(result)
     low, high = sorted(0.0 + sign * end for end in found.interval)
     better, gap = "is better: " if low > 0 else "", sign * found.gap
-    help_ = " with the judge's help" if found.slope and found.cheap > found.labels else ""
+    help_ = " using the judge's verdicts" if found.slope and found.cheap > found.labels else ""
     stays = _stays(found.gap, found.interval)
     return f"{name} {better}{signed_points(gap)} against {other}{help_} ({_between_gaps(low, high, result)}{stays})"
 
@@ -373,7 +400,7 @@ def _means(result: Agreed) -> str:
 
 def _unlabelled(result: Agreed) -> str:
     found = result.options.unlabelled
-    use = "judged, which narrows bounds" if result.options.judge_all else "which count for nothing here"
+    use = "judged, too" if result.options.judge_all else "which count for nothing here"
     return f"{count(found, 'item')} of the outputs, {use}" if found else ""
 
 
@@ -436,9 +463,10 @@ def pictures(result: Agreed) -> tuple[tuple[Picture, ...], ...]:
     return ((Scale("The same verdict as people", words, 0, 1, (row,), tuple(marks), bound, ""),),)
 
 
-def _between_gaps(low: float, high: float, result: Agreed) -> str:
-    """Between what a gap lies, in points; the lower end says so if it only looks like 0."""
-    return _exact(result) if result.whole else " to ".join(ends((low, high), out=0.0 if low > 0 else None))
+def _between_gaps(low: float, high: float, result: Agreed, margin: float | None = None) -> str:
+    """Between what a gap lies, in points; the lower end says so if it only looks like 0, and none like the `margin`."""
+    out = 0.0 if low > 0 else None
+    return _exact(result) if result.whole else " to ".join(ends((low, high), out=out, margin=margin))
 
 
 def _exact(result: Agreed) -> str:

@@ -142,6 +142,8 @@ class Agreed(RunResult):
     - `people_equal`: the share of equal labels of two people on one item; null where each item has one label
     - `people_pairs`: the number of such pairs of labels
     - `people_kappa`: their linearly weighted kappa
+    - `with_a_person`: the mean agreement of the judge with a person, and of two people, on items that two labelled;
+      null where there are none
     - `table`: how often the judge said what where people said what: judge, people, items; empty for ratings
     - `by_group`: the share of equal verdicts by group of items
     - `by_length`: the same by which output is clearly longer
@@ -180,6 +182,7 @@ class Agreed(RunResult):
     people_equal: float | None = None
     people_pairs: int = 0
     people_kappa: float | None = None
+    with_a_person: tuple[float, float] | None = None
     table: tuple[tuple[str, str, int], ...] = ()
     by_group: tuple[Slice, ...] = ()
     by_length: tuple[Slice, ...] = ()
@@ -291,9 +294,7 @@ def said_gate(gate: GateRow) -> str:
         return f"the judge agrees with people on more than {100 * gate.worst:.3g} % of the items"
     if gate.name == "kappa":
         return f"linearly weighted kappa is above {gate.worst:g}"
-    return (
-        f"the judge agrees with people less often than they with each other by less than {-100 * gate.worst:.3g} points"
-    )
+    return f"the judge agrees with a person at most {-100 * gate.worst:.3g} points less than two people with each other"
 
 
 def said_again(again: Anew) -> str:
@@ -407,6 +408,7 @@ def agreed_of(
         people_equal=alike,
         people_pairs=pairs,
         people_kappa=theirs,
+        with_a_person=_with_a_person(tally),
         table=_table(judge, truth) if not tally.rates else (),
         by_group=_slices(tally, [pool.items[at].group for at in tally.positions]),
         by_length=() if tally.rates else _slices(tally, _lengths(places, pool), known_names=LENGTHS),
@@ -530,6 +532,12 @@ def _of_people(tally: Paired, again: Sequence[ReadAgain]) -> tuple[int, float | 
         return 0, None, None
     one, other = np.array(first), np.array(second)
     return len(first), float((agreements(one, other) > 1 - tally.step - ROUNDING).mean()), linear_kappa(one, other)
+
+
+def _with_a_person(tally: Paired) -> tuple[float, float] | None:
+    """The means of what the gate beside a second person compares; None where no item has both."""
+    found = tally.with_a_person[~np.isnan(tally.with_a_person[:, 0])]
+    return (float(found[:, 0].mean()), float(found[:, 1].mean())) if len(found) else None
 
 
 def _to_halve(tally: Paired, interval: Interval | None, population: float) -> int | None:

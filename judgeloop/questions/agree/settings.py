@@ -91,8 +91,8 @@ class AgreeSettings(RunSettings):
         gate=Gate.CONDITION,
     ).field(None)
     judge_all: bool = fields.run_setting(
-        "Ask the judge about the items without a label, too: its verdicts on them narrow the bounds of kappa and of the gap "
-        "by people. With --about items all items are then meant.",
+        "Ask the judge about the items without a label, too: kappa and the gap by people then use its verdicts on them. "
+        "With --about items all items are meant.",
         fields.STOPPING,
     ).field(False)
     zone: Annotated[float, Gt(0), Lt(1)] = fields.run_setting(

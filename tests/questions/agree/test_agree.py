@@ -13,7 +13,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.estimators.agreement import Paired
 from judgeloop.methods.stopping.agreement import Agreeing
-from judgeloop.questions.agree.page import _knows_more, _widened
+from judgeloop.questions.agree.page import _knows_more, _off, _widened
 from judgeloop.questions.agree.result import GateRow
 from judgeloop.report.forms import render_markdown
 
@@ -136,7 +136,10 @@ def test_items_on_which_people_differ_alone_are_not_those_on_which_the_judge_dif
     assert len(apart) == result.judged - round(result.equal * result.judged)
     assert len(split) == sum(at % 7 == 2 for at in range(ITEMS))
     first, *_ = (one.text for one in result.page.facts if one.label == "differs")
-    assert first.startswith(f"{len(apart)} items (people differ among themselves on {len(split)} others), the first: q")
+    both = sum(len(set(one.votes[1:])) > 1 for one in apart)
+    assert first.startswith(
+        f"{len(apart)} items (people differ on {both} of them and {len(split)} others), the first: q"
+    )
     shown = [one for one in apart if f" {one.item_id} (judge " in first]
     assert [len(set(one.votes[1:])) for one in shown] == [1], "people say the same of it"
 
@@ -221,7 +224,8 @@ def test_a_judge_that_favours_the_longer_answer_is_found_out(agree):
 def test_a_level_judge_where_people_prefer_one_is_kinder_to_the_other_and_favours_nobody_by_itself(agree):
     result = agree(lambda at: "old" if at % 2 else "new", labels(lambda at: "new" if at % 12 else "old"))
     assert (result.by_judge, result.favours) == (0.0, "old")
-    assert f"{100 * result.off:.0f} points kinder to old than people are" in result.page.headline
+    least, most = result.off_interval
+    assert f"kinder to old than people are, by {100 * least:.0f} to {100 * most:.0f} points." in result.page.headline
 
 
 def tie(*, prompt, first, second):
@@ -262,7 +266,26 @@ def test_pairs_with_different_prompts_are_said_to_be_fewer_than_the_labels(agree
 def test_a_gate_at_a_margin_is_shown_once_both_bounds_lie_within_it(agree):
     shown = "It is good enough for a gate at a margin of 10 points between old and new."
     assert shown in agree(better, labels(), about="items").page.headline
-    assert shown not in agree(often, labels()).page.headline
+    result = agree(often, labels())
+    assert shown not in result.page.headline
+    near = replace(result, off=-0.1025, off_interval=(-0.10375, 0.0975))
+    assert "off by +10.2 points (-9.8 to +10.4)" in _off(near), "no rounding contradicts what is shown"
+
+
+def test_beside_a_second_person_the_figures_that_are_compared_are_shown(agree):
+    def ben(at):
+        return better(at) if at % 10 else "tie"
+
+    def worse(at):
+        return "tie" if at % 3 == 1 else better(at)
+
+    result = agree(worse, labels(), labels(votes=ben), not_worse_than_a_person=0.2)
+    # On a third of the items the judge is half wrong, and on a tenth Ben; on 2 of 60 both say tie.
+    assert result.with_a_person == (pytest.approx(1 - 1 / 6 - 1 / 40 + 1 / 60), pytest.approx(1 - 1 / 20))
+    assert result.exit_code == 5
+    assert "a person to 82 %, two people with each other to 95 %" in result.page.headline
+    assert "it is worse than a person, though maybe by less than 20 points." in result.page.headline
+    assert "though" not in agree(worse, labels(), labels(votes=ben), not_worse_than_a_person=0.1).page.headline
 
 
 def test_two_people_are_the_ceiling_and_the_most_of_three_are_the_truth(agree):
@@ -458,6 +481,7 @@ def test_asked_anew_a_judge_is_tested_for_drift_and_its_earlier_verdicts_stay(ap
     anew = apart(better, labels(), judge=judge, version="1", again=True)
     assert len(asked) == 120 + 60
     assert (anew.anew.asked, anew.anew.changed, anew.anew.lost, anew.anew.gained) == (30, 30, 30, 0)
+    assert "agrees less often than before: of 30 asked anew, 30 changed." in anew.page.headline
     assert (anew.exit_code, anew.conditions[1].name, anew.conditions[1].outcome) == (5, "drift", "failed")
     assert anew.equal == before.equal == 1, "the figures are of the earlier verdicts"
     again = apart(better, labels(), judge=judge, version="1", again=True)
@@ -471,6 +495,7 @@ def test_a_judge_that_changes_seldom_has_not_drifted(apart):
     anew = apart(better, labels(), judge=judge, version="1", again=True)
     assert anew.anew.lost <= 4
     assert anew.exit_code == 0
+    assert "is not shown to agree less often than before: of 30 asked anew, " in anew.page.headline
     assert anew.anew.chance > 0.05
 
 
