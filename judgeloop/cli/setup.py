@@ -356,6 +356,6 @@ def _gathered(ready: Prepared[RunOfOutputs], found: Gathered) -> str:
         parts.append(f"{count(found.missing, 'output')} missing{cost}")
     if found.stop is not None:
         parts.append(found.stop.sentence)
-        if found.stop.need_p:
+        if found.stop.need_p and found.spend and not found.spend.ledger_is_short:
             parts.append("rerun the command with a higher `budget` to resume")
     return "; ".join(parts)

@@ -76,6 +76,7 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tup
         _forecast(*_read(given, read), read, as_json=json)
         return
     from judgeloop.formats.rows import each_file_once
+    from judgeloop.ledger.opening import budgets_of
     from judgeloop.suite.changes import compared
     from judgeloop.suite.summary import Summary
 
@@ -102,6 +103,7 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tup
             absent=last.absent,
             known_models=last.known_models,
             ledger=of_ledger(),
+            drawn_on=min(budgets_of(config.ledger, config.charge_to), key=lambda one: one.left_p, default=None),
         )
         for pair, text in found.warned(passed=False) if quiet_log else ():
             say(f"{config.night}, {pair}: {WARNING} {text}", "warning", pair=pair)

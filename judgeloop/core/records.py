@@ -81,6 +81,7 @@ FOR_A, FOR_B = " for A", " for B"  # behind a judge's figures of the output that
 PAIR = 2  # systems, of which each item has one judgment
 ONE_SYSTEM = (0,)  # systems of a choice that rates a single system
 TWO_SYSTEMS = (0, 1)  # systems of a choice that compares two systems
+About = tuple[str, tuple[str, ...]]  # an item's id and the systems that are judged on it
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,11 @@ class Query:
     alone: int | None = None
     by_proxy: bool = False
     reading: SecondReading | None = None
+
+    @property
+    def about(self) -> About:
+        """The item's id and the systems."""
+        return self.item.id, self.systems
 
 
 @dataclass(frozen=True, slots=True)

@@ -270,6 +270,7 @@ class Accounts:
                 f"the {least.title} does not cover {next_query}: {show_usd(least.left_p)} is left{held}, and "
                 f"{least.again}{waited}; rerun the command then, or set a higher limit with `judgeloop budget set`, "
                 "to resume",
+                need_p=need,
             )
         whole = f"the budget of {show_usd(terms.budget_p or 0)}"
         if (why := self._state.trouble) and need <= (spend.left_p or 0) + spend.held_p:  # nothing else held the rest

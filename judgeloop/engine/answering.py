@@ -14,7 +14,7 @@ from typing import NamedTuple, final
 
 from judgeloop.core.outcomes import AnsweredBy, StopKind, StopReason
 from judgeloop.core.protocols import Judge
-from judgeloop.core.records import Verdict
+from judgeloop.core.records import About, Query, Verdict
 from judgeloop.engine.asks import Ask, Planned
 from judgeloop.engine.state import OneModel
 
@@ -23,12 +23,16 @@ ANEW = StopReason(StopKind.JUDGE_CHANGED, "another model answers now")
 
 
 class Used(NamedTuple):
-    """A verdict that was used: of which model, from when (ISO 8601, UTC), whether of a control, or asked again."""
+    """A verdict that was used: of which model, from when (ISO 8601, UTC), whether of a control, or asked again.
+
+    `about` are the items and systems of the queries that it answers.
+    """
 
     model: str
     at: str
     control: bool
     again: bool
+    about: frozenset[About] = frozenset()
 
 
 @final
@@ -74,10 +78,11 @@ class AnsweringModel:
         """Take the model that answered `last`, in any run, to be the one that answers, until that is known."""
         self.supposed = "" if last is None else self.name_of(last)
 
-    def uses(self, ask: Ask, verdict: Verdict, *, control: bool) -> None:
-        """Note a verdict that is used."""
-        again = bool(ask.ingredients.again_of)
-        self.used[ask.key] = Used(self.name_of(verdict.model), verdict.at, control, again)
+    def uses(self, ask: Ask, verdict: Verdict, query: Query) -> None:
+        """Note a verdict that is used for the answer to a query."""
+        again, control = bool(ask.ingredients.again_of), query.alone is not None
+        about = {query.about} | (self.used[ask.key].about if ask.key in self.used else set())
+        self.used[ask.key] = Used(self.name_of(verdict.model), verdict.at, control, again, frozenset(about))
 
     @property
     def again(self) -> list[str]:
@@ -119,14 +124,16 @@ class AnsweringModel:
         self.used.clear()
         self.supposed = ""
 
-    def figures(self) -> tuple[AnsweredBy, ...]:
+    def figures(self, needed: set[About]) -> tuple[AnsweredBy, ...]:
         """The models whose verdicts count, but for controls, the oldest first; () where no reply had a name.
 
-        Not one that came after the decision, of a model that answered too late to end the run.
+        They count where they are about what was `needed`. Not one that came after the decision, of a model that
+        answered too late to end the run.
         """
         by_model: dict[str, list[str]] = {}
         for one in self.used.values():
-            if not one.control and not (self.one and self.model and one.model != self.model):
+            counts = not one.control and needed & one.about
+            if counts and not (self.one and self.model and one.model != self.model):
                 by_model.setdefault(one.model, []).append(one.at)
         if by_model.keys() <= {self.name_of("")}:
             return ()

@@ -421,7 +421,7 @@ class Window:
         for ask, answer, needed in zip(planned.asks, answers, counts, strict=True):
             if needed and isinstance(answer, Verdict):
                 whose = self._oracle.answering[ask.judge]
-                whose.uses(ask, answer, control=planned.query.alone is not None)
+                whose.uses(ask, answer, planned.query)
                 if whose.stale:
                     self._state.halt(ANEW)
         looked_up = zip(planned.asks, found, counts, strict=True)

@@ -84,6 +84,8 @@ async def drive(
             session = session.anew()
             state.calls.seen.intersection_update(known | state.sent)
     ending, reason, sources = session.ending(), state.reason, oracle.sources
+    choices = (label.choice for label in (*ending.labels, *ending.further))
+    needed = {pool.query(one.position, one.systems).about for one in choices}
     again = () if reason or session.broken_off else await read_again(oracle, pool, ending)
     if ending.stop.kind not in UNFINISHED and not all(one.lasts for one in systems.values()):
         await ledger.finish(terms.run_id)
@@ -115,7 +117,7 @@ async def drive(
         tuple(tuple(attempts.models) for attempts in oracle.attempts[: oracle.panel]),
         controls,
         sources.figures(pool, ending.labels),
-        tuple(one.figures() for one in oracle.answering[: oracle.panel]),
+        tuple(one.figures(needed) for one in oracle.answering[: oracle.panel]),
         tuple(one.superseded for one in oracle.answering[: oracle.panel]),
         tuple(one.model for one in oracle.answering[: oracle.panel]),
         sources.filled(pool) if pool.live else None,

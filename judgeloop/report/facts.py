@@ -5,7 +5,7 @@ the same list. `notes.py` has the sentences of warnings and advice.
 """
 
 from collections.abc import Iterator
-from itertools import zip_longest
+from itertools import repeat, zip_longest
 
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import LAST_FAILED, TELL, Condition, Control, ControlTally, Generated, Outcome, StopKind
@@ -462,7 +462,11 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
 def _models(result: RunResult) -> str:
     """The model names that servers reported, where they differ from the requested names."""
     text, several = "", len(result.setup.judges) > 1
-    for judge, models in zip(result.setup.judges, result.counts.judge_models, strict=True):
+    counts = result.counts
+    for judge, reported, answered in zip(
+        result.setup.judges, counts.judge_models, counts.answered_by or repeat(()), strict=False
+    ):
+        models = reported or [one.model for one in answered[-1:]]  # of what was remembered
         asked = judge.partition("/")[2] or judge
         if len(models) > 1:
             text += f"; the model of {visible(judge)} changed during the run: {', then '.join(map(visible, models))}"

@@ -588,10 +588,10 @@ class RunResult(Part):
         return (note(NoteCode.ALL_TIES, judged=differing),) if differing >= FEWEST_TIES else ()
 
     def _replaced(self) -> Iterable[Note]:
-        """Yield of each judge that another model answers now, and how many verdicts that made void."""
+        """Yield of each judge that another model answers now, and how many verdicts this command asked again."""
         each = zip(self.setup.judges, self.counts.answered_by, self.counts.superseded, strict=False)
         for judge, models, before in each:
-            if models and before:
+            if models and before and self.spend.again:
                 values = {"before": " and ".join(sorted(before)), "verdicts": sum(before.values())}
                 yield note(NoteCode.JUDGE_REPLACED, judge=judge, model=models[-1].model, **values)
 

@@ -225,6 +225,11 @@ class Line:
         return self.used_up and 0 < self.own_p < self.charged_p + max(1, self.next_p)
 
     @property
+    def ended_by_ledger(self) -> bool:
+        """Whether a budget of the ledger ended it, and its own is not used up."""
+        return self.by_ledger and not self.ended_by_own
+
+    @property
     def ended_by_night(self) -> bool:
         """Whether the budget of the night ended it."""
         return self.used_up and not (self.by_ledger or self.ended_by_own)

@@ -12,6 +12,7 @@ from typing import Any
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, some
 from judgeloop.core.money import budget_over, show_usd, to_usd
 from judgeloop.core.outcomes import Outcome
+from judgeloop.ledger.records import Balance
 from judgeloop.questions.compare.result import EQUAL_BOUND
 from judgeloop.report.forms import render_ends
 from judgeloop.report.html import render_index
@@ -36,15 +37,12 @@ ABOUT_MOVED = (
     " Moved: by how much the gap or the score changed since {}, with an approximate 90 % interval: on the items that both nights "
     "judged, or on all that each judged where these are fewer than ten. Then the state of that night, and whether outputs are new."
 )
-ABOUT_NIGHTS = (
-    " Nights: the gaps of the last nights, this one last, on one scale; a dot where the pair has none by this judge."
-)
+ABOUT_NIGHTS = " Nights: the gaps of the last nights, this one last, on one scale; a dot where the pair has none by this judge, empty if only this night has one."
 FEW_MOVED = " Where either night judged fewer than ten, the change has no interval."
 BY_OTHER = (
     " “judge changed”: the judge, its model, its code or its prompt is another, and nothing can be said of the outputs "
     "alone."
 )
-BY_NEW = " Judge: new where another model answered than before."
 AS_BEFORE = "{} as last night"  # of a pair in doubt, or open, of which nothing new is known
 COLUMNS = ("pair", "state", "judge", "winner", "gap", "judged", COST)
 LONGEST_WHY = 240  # characters of a cause
@@ -60,7 +58,7 @@ class Summary:
     `before_p` is what other runs of the same night were charged, before the file was changed. `absent` are pairs of
     the `last_night` of this suite that this one has not, each with a file of it that is not there, or "";
     `known_models` are the models that had answered for a judge by then. `ledger` is the end of a command that looks
-    into this night's, empty for the default.
+    into this night's, empty for the default. `drawn_on` is the budget of the ledger of which the least is left.
     """
 
     night: str
@@ -71,6 +69,7 @@ class Summary:
     absent: Mapping[str, str] = field(default_factory=dict)
     known_models: Collection[tuple[str, str]] = ()
     ledger: str = ""
+    drawn_on: Balance | None = None
 
     @property
     def missed(self) -> str:
@@ -126,6 +125,21 @@ class Summary:
             if line.other_model
             or (judge in changed and any((judge, one.model) not in self.known_models for one in models))
         }
+
+    @property
+    def _models(self) -> str:
+        """The new models, and which pairs have verdicts of the one before alone, in sentences; empty without."""
+        news, olds, by_new = set[str](), dict[str, list[str]](), self._by_new
+        by_judge = [(judge, line, models) for line in self.lines for judge, models in line.answered_by if models]
+        for judge, line, models in by_judge:
+            last = max((one for of, _, every in by_judge if of == judge for one in every), key=lambda one: one.first)
+            if line.name in by_new:
+                news |= {one.model for one in models} - {one.model for one in dict(line.answered_before).get(judge, ())}
+            elif max(one.last for one in models) < last.first:
+                olds.setdefault(models[-1].model, []).append(line.name)
+        said = [f"Judge: “new” is {some(sorted(news))}."] if news else []
+        said += [f"By {model}, as nothing was asked since: {some(names)}." for model, names in olds.items()]
+        return visible(" ".join(said))
 
     @property
     def _trouble_first(self) -> list[Line]:
@@ -218,7 +232,7 @@ class Summary:
         above = [decided(self.headline), *told(*self._above(2 * longest))]
         said = (Fact("said", Section.DECISION, "", text, first=True) for text in [*texts, "" if others else more])
         below = [*told(*said), costs(self._cost)]
-        table = (self._table(others, more),) if others else ()
+        table = (self._table(others, ". ".join(filter(None, (more, self._models)))),) if others else ()
         if not failed:
             return [Page((*above, *below), table, outcome=self.outcome)]
         return [Page(tuple(above), (self._table(failed),), outcome=self.outcome), Page(tuple(below), table)]
@@ -306,11 +320,23 @@ class Summary:
         elif any(one.ended_by_night and not one.hopeless for one in self.lines):
             enough = f": {self._enough}" if self._enough else ""
             cost += f" With a higher --budget it goes on {when}{enough}."
-        elif short := [one for one in self.lines if one.by_ledger and not one.hopeless]:
-            likely_p = sum(one.likely_p for one in short)
-            enough = f": about {show_usd(likely_p)} more there is probably enough" * all(one.likely_p for one in short)
-            cost += f" A budget of the ledger ended it{enough} (`judgeloop budget set`)."
+        elif short := [one for one in self.lines if one.ended_by_ledger and not one.hopeless]:
+            cost += f" A budget of the ledger ended it{self._ledger_enough(short)}."
         return cost
+
+    def _ledger_enough(self, short: Sequence[Line]) -> str:
+        """The command for a limit of the ledger's budget that probably finishes the pairs that are `short`.
+
+        All go on at the same time. So one that all items would not decide takes as much as the longest of these.
+        """
+        budget, longest_p = self.drawn_on, max(one.likely_p for one in short)
+        if budget is None or not all(one.likely_p for one in short):
+            return " (`judgeloop budget set`)"
+        beside = [one for one in self.lines if one.ended_by_ledger and one.hopeless]
+        beside_p = sum(min(longest_p, one.own_p - one.charged_p if one.own_p else longest_p) for one in beside)
+        limit = budget_over(budget.charged_p + sum(one.likely_p for one in short) + beside_p)
+        name = f" --name {budget.name}" * bool(budget.name)
+        return f"; a limit that is probably enough: `judgeloop budget set{name} '${limit}'{self.ledger}`"
 
     @property
     def _own_budgets(self) -> dict[str, str]:
@@ -401,7 +427,7 @@ class Summary:
             note += BY_OTHER * any(one.other_judge for one in self.lines)
             again = any(one.whose != one.outputs for one in self.lines)
             note += " “as in”: they are again those of an earlier night." * again
-        note += BY_NEW * bool(new)
+        note += f" {self._models}" * bool(self._models)
         return Page(
             (
                 decided(self.headline),

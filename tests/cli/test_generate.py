@@ -123,6 +123,14 @@ def test_checkpoints_that_do_not_fit_together_are_compared_one_after_another(ser
     assert (result["winner"], result["items"]) == ("second", 20)
 
 
+def test_a_budget_of_the_ledger_that_ends_asks_for_no_higher_one_of_the_command(server):
+    judgeloop("budget", "set", "0.05")
+    done = judgeloop(*generation(server, "--budget", "5"))
+    assert done.exit_code == 3
+    assert "judgeloop budget set" in done.stderr
+    assert "with a higher" not in done.stderr
+
+
 def test_a_budget_that_ends_is_kept_and_a_higher_one_goes_on(server):
     done = judgeloop(*generation(server, "--budget", "0.05"))
     (asked,) = re.findall(r"(\d+) asked for now", done.stderr)

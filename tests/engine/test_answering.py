@@ -100,7 +100,9 @@ def test_a_reply_without_a_name_counts_as_the_name_asked_for(ledger):
 
 def test_an_answer_of_another_model_after_the_decision_is_not_among_those_that_count():
     whose = AnsweringModel(ScriptedJudge(level), OneModel())
+    about = {("item", ("a", "b"))}
     whose.replies("one")
     for number, name in enumerate(["one", "one", "two"]):
-        whose.used[f"key {number}"] = Used(name, f"2026-11-30T11:00:0{number}", control=False, again=False)
-    assert [(by.model, by.verdicts) for by in whose.figures()] == [("one", 2)]
+        at = f"2026-11-30T11:00:0{number}"
+        whose.used[f"key {number}"] = Used(name, at, control=False, again=False, about=frozenset(about))
+    assert [(by.model, by.verdicts) for by in whose.figures(about)] == [("one", 2)]

@@ -161,6 +161,18 @@ def test_the_decision_is_that_of_rounds_whatever_is_asked_ahead_and_when_answers
         assert finished.ending.ahead <= rounds.ahead
 
 
+@in_turn("ahead concurrency", [None, 50], [64, 8])
+def test_replies_to_what_was_asked_ahead_are_not_among_those_that_count(kind, ahead, concurrency):
+    table = TABLES[kind]
+    judge = judge_of(table)
+    judge.answers_as = "named"
+    finished, _ = asked(kind, table, ahead, judge=judge, concurrency=concurrency)
+    (of_judge,) = finished.answered_by
+    assert sum(one.verdicts for one in of_judge) == sum(
+        isinstance(label.answer, Verdict) for label in finished.ending.labels
+    )
+
+
 @in_turn("ahead concurrency money", [None, 4, 50], [3, 64], [57, 0, 119, 250, 30])
 def test_a_budget_ends_a_run_where_it_ends_it_without_anything_ahead(kind, ahead, concurrency, money):
     table = TABLES[kind]

@@ -114,6 +114,9 @@ def test_nights_with_a_regression_on_the_third_and_another_judge_on_the_fourth(s
     assert "The judge changed: <span>haiku-1</span>" in Path("night.html").read_text()
     (case,) = [one for one in ET.parse("night.xml").getroot() if one.get("name") == "judge changed"]
     assert case.find("skipped") is not None
+    _, twice = play(4)
+    told = ["was asked again" in str([pair["warnings"] for pair in one["pairs"]]) for one in (found, twice)]
+    assert told == [True, False], "the second command asked nothing"
     _, after = play(5)
     assert after["judge_changed"] == "", "it is the same as last night"
 
@@ -154,6 +157,10 @@ def test_a_pair_that_the_new_model_judges_on_a_later_night_has_another_judge_the
             assert re.search(
                 rf"^\\| {name} \\|.*\\| new \\|.*\\| judge changed \\|", Path("n.md").read_text(), re.MULTILINE
             )
+        if night == 2:
+            assert "“new” is haiku-2. By haiku-1, as nothing was asked since: chat." in Path("n.md").read_text()
+            shown = judgeloop("runs", "show", pairs["chat"]["run"], "--details").stdout
+            assert "its server calls it haiku-1" in " ".join(shown.split())
     assert other == [["mail"], ["chat"], []]
 
 

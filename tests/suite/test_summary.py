@@ -8,6 +8,7 @@ from dataclasses import replace
 from support.results import make_result
 
 from judgeloop.core.outcomes import AnsweredBy, Outcome, Tally
+from judgeloop.ledger.records import Balance
 from judgeloop.methods.stats.drift import Halves
 from judgeloop.questions.compare.result import EQUAL_BOUND
 from judgeloop.report.notes import NoteCode
@@ -333,9 +334,17 @@ def test_a_pair_that_another_budget_ended_asks_for_that_and_for_none_of_the_nigh
     assert "--budget" not in said
     assert f"all n1, all n2: i{enough}" in " ".join(brief(9, *ends).split())
     by_ledger = [replace(one, own_p=0, by_ledger=True) for one in ends]
-    said = " ".join(text(*by_ledger).split())
-    assert "about $0.30 more there is probably enough (`judgeloop budget set`)." in said
-    assert "--budget" not in said
+    spent = Balance("all", USD, "day", "00:00+00:00", "", "", USD * 38 // 100, {})
+    for more, limit in (
+        ((), "0.68"),
+        ((replace(by_ledger[0], hopeless=True),), "0.88"),  # it takes as much as the longest of the others
+        ((replace(by_ledger[0], hopeless=True, own_p=USD // 4),), "0.74"),
+        ((replace(ends[0], by_ledger=True),), "0.68"),
+    ):
+        found = replace(night(*by_ledger, *more), drawn_on=spent)
+        said = " ".join(render(found.page).split())
+        assert f"`judgeloop budget set --name all '${limit}'`." in said
+        assert "--budget" not in said
     by_night = replace(ends[0], own_p=USD)
     assert "With a higher --budget it goes on (--night 2026-01-02): about $" in " ".join(text(by_night).split())
 
