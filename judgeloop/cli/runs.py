@@ -204,8 +204,10 @@ def _show(*, run: str | None, json: bool, quiet: bool, details: bool, output: tu
     more = "" if quiet or sealed is not result else all_of_it(shown.id, page=not output)
     text = f"{render(sealed.page.said(as_flags), width=columns(), paint=paint, short=True, more=more)}\n"
     if details:
-        systems = "this system" if len(result.setup.systems) == 1 else "just these systems"
-        none = decided(f"No earlier run of this question about {systems} by this judge has a result here.")
+        about = {1: "this system", 2: "these two in this order"}.get(len(result.setup.systems), "just these systems")
+        none = decided(
+            f"Nothing to compare it with: no earlier `{result.job}` of {about} by this judge has a result here."
+        )
         earlier, page = before(config.ledger, shown), Page((none,))
         then = result_of(stored(config.ledger, earlier.id)) if earlier else None
         if earlier and then and then.job == result.job:

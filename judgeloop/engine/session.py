@@ -329,7 +329,9 @@ class Session(Generic[T]):
             most = self._limits.max_judgments
             if self.asked + len(self._waiting) + len(new) > most:
                 if not self._pending:
-                    self._stop = StopReason(StopKind.JUDGMENT_LIMIT, f"the limit of {most:,} judgments is reached")
+                    reached = f"the limit of {most:,} judgments is reached"
+                    said = reached if self.asked >= most else f"the next round does not fit into {most:,} judgments"
+                    self._stop = StopReason(StopKind.JUDGMENT_LIMIT, said)
                 return
             self._state = state
             self._pending.append(_Asked(step, len(new)))

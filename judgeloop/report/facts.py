@@ -12,6 +12,7 @@ from judgeloop.core.outcomes import LAST_FAILED, TELL, Condition, Control, Contr
 from judgeloop.core.records import NO_TOKENS, PAIR, USUAL_FLIPS, Population, Usage
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
 from judgeloop.report.leanings import said_of
+from judgeloop.report.notes import Note, NoteCode
 from judgeloop.report.page import BADGES, COST, Fact, Section, costs, told
 from judgeloop.report.records import said_ends
 from judgeloop.report.result import FLIPS, ID, TOO_OFTEN, RunResult
@@ -50,6 +51,7 @@ ALL_JUDGED = "All items have been judged."
 DRAWN_WHOLE = "All items have been judged, so nothing is left to chance."
 ALIKE = "All outputs that were drawn are identical: nothing was compared."
 NOT_ASKED = "not asked; `controls=on` asks them first"
+MAY_CHANGE = "of verdicts may change with the order"
 TIED = "; each counts as a tie"
 
 # What the controls say of a judge, and how that stands to what is required of it.
@@ -69,7 +71,6 @@ OF_CONTROLS = {
 CUT_OFF = "Then the tests of groups were cut off."
 ENDED = {
     StopKind.BUDGET: "the budget does not cover the next judgment at its maximum cost",
-    StopKind.JUDGMENT_LIMIT: "the maximum number of judgments is reached",
     StopKind.DEADLINE: "the deadline has passed",
     StopKind.FUTILITY: "a decision within the maximum number of judgments is unlikely",
     StopKind.POOL_EXHAUSTED: "no items are left to judge",
@@ -86,13 +87,24 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
     setup, data = result.setup, result.data
     early = result.answer.answered and result.stop_reason in {StopKind.BUDGET, StopKind.DEADLINE}
     gate = [one for one in result.conditions if one.sentence and not one.name.startswith(GROUP)]
+
+    def said(warning: Note) -> bool:
+        """Whether it is shown first: one about the risk is, where a risk is stated."""
+        return result.answer.answered or warning.code is not NoteCode.SEARCHED
+
     return told(
         *([costs(_cost(result))] if paid else []),
         Fact("asked", Section.RISK, "before", asked(result), first=(result.risk_in_all or 0.0) < TOO_OFTEN),
         Fact("next", Section.NEXT, "next", " ".join(one.message for one in result.advice), first=True),
-        *(Fact(f"warning.{one.code}", Section.WARNING, "", one.message, first=True) for one in result.warnings),
+        *(Fact(f"warning.{one.code}", Section.WARNING, "", one.message, first=said(one)) for one in result.warnings),
         Fact("fails", Section.GATE, "fails", "; ".join(one.sentence for one in _also_fail(result)), first=True),
-        Fact("holds", Section.GATE, "holds", "; ".join(one.sentence for one in gate if holds(one, result)), first=True),
+        Fact(
+            "holds",
+            Section.GATE,
+            "holds",
+            "; ".join(_held(one, result) for one in gate if holds(one, result)),
+            first=True,
+        ),
         *(Fact(f"gate.{one.name}", Section.GATE, state(one.outcome), _required(one)) for one in gate),
         Fact("ended", Section.EVIDENCE, "ended", _why_ended(result), first=early),
         *_of_judge(result, paid=paid),
@@ -136,8 +148,8 @@ def asked(result: RunResult) -> str:
         was = "" if parts else "was compared "
         parts.append(f"{visible(baseline)} {was}in {count(others, 'other run')}")
     number = f"{result.wrong_in_all:.4g}"
-    wrong = f"with this run, expect at most {number} wrong answer{'s' * (number != '1')} in all"
-    return f"{wrong}: {', and '.join(parts)}" if parts else ""
+    wrong = "wrong answer is" if number == "1" else "wrong answers are"
+    return f"{', and '.join(parts)}; with this test, at most {number} {wrong} expected in all" if parts else ""
 
 
 def state(outcome: Outcome) -> str:
@@ -159,6 +171,12 @@ def holds(condition: Condition, result: RunResult) -> bool:
     )
     beside = condition is not result.conditions[0] and condition.name != COST
     return not condition.outcome.exit_code and bool(known) and beside
+
+
+def _held(condition: Condition, result: RunResult) -> str:
+    """What was found; of verdicts that changed with the order also how many may."""
+    may = f" ({condition.requires.replace(MAY_CHANGE, 'may')})"
+    return f"{condition.sentence}{may if condition.name == FLIPS and result.counts.both_in_all else ''}"
 
 
 def _required(condition: Condition) -> str:
@@ -361,9 +379,9 @@ def of_the_run(result: RunResult, max_flips: float | None, *, cut: bool = False)
         yield _flips(result, max_flips)
     elif result.setup.order is not None and result.counts.judged:
         counts, one_way = result.counts, result.setup.order in ONE_WAY
-        changed = f"{counts.flips_in_all:,} of {count(counts.both_in_all, 'verdict')} asked in both orders changed"
+        changed = f"{counts.flips_in_all:,} of {count(counts.both_in_all, 'verdict')} changed with the order"
         found = "each pair was shown in one order" if one_way else changed
-        yield Condition(FLIPS, Outcome.PASSED, found, requires="any share of verdicts may change with the order")
+        yield Condition(FLIPS, Outcome.PASSED, found, requires=f"any share {MAY_CHANGE}")
     requires = (
         f"at most {per_cent(result.setup.max_abstentions)} of {plural(thing_of(result))} may be without a verdict"
     )
@@ -404,7 +422,7 @@ def _flips(result: RunResult, most: float) -> Condition:
     same chance, whatever the systems are. So if at most a share m changes, the output shown first wins at most
     (1 + m) / 2 of those that prefer one, and so does the output shown second.
     """
-    counts, requires = result.counts, f"at most {100 * most:.3g} % of verdicts may change with the order"
+    counts, requires = result.counts, f"at most {100 * most:.3g} % {MAY_CHANGE}"
     if result.setup.order == RANDOM:
         first, second = counts.leanings.first, counts.leanings.second
         chance = 2 * chance_of_so_many(max(first, second), first + second, (1 + most) / 2)
@@ -419,7 +437,7 @@ def _flips(result: RunResult, most: float) -> Condition:
         return Condition(FLIPS, Outcome.PASSED, "no verdict could change with the order", requires=requires)
     chance = chance_of_so_many(flips, both, most)
     shown = chance <= FLIPS_RISK
-    said = f"{flips:,} of {count(both, 'verdict')} asked in both orders changed{_with_groups(result)}"
+    said = f"{flips:,} of {count(both, 'verdict')} changed with the order{_with_groups(result)}"
     said += f", which is more than {100 * most:.3g} %" if shown else ""
     low, high = wilson_interval(flips, both)
     figures = f"95 % interval {per_cent(low)} to {per_cent(high)}; p = {chance:.2g}, and {FLIPS_RISK:g} or less fails"
@@ -535,8 +553,8 @@ def _controls(result: RunResult) -> str:
     """What each judge made of its controls; "" where no judge has any."""
     asked = result.setup.controlled or result.setup.advised
     if not asked and not any(result.counts.controls):
-        by_models = result.by_people is None and (result.setup.prompt or result.setup.order is not None)
-        return NOT_ASKED if by_models else ""
+        code = () if result.by_people or result.setup.order is None else result.setup.judges
+        return NOT_ASKED if result.setup.prompt else "; ".join(of_controls(name, None) for name in code)
     judges = zip_longest(result.setup.judges, result.counts.controls)
     found = "; ".join(of_controls(name, tally) for name, tally in judges)
     return found if asked else f"{found}; asked by an earlier command of this run"
@@ -604,8 +622,7 @@ def _calls(result: RunResult) -> str:
     outputs, judging = result.generating_usd, result.judging_usd
     if counts.generated and outputs is not None and judging is not None:
         now += f" ({dollars(outputs)} for outputs, {dollars(judging)} for judging)"
-    ahead = f"{count(counts.ahead, 'more answer')} {'was' if counts.ahead == 1 else 'were'}"
-    ahead += f" {'paid for' if result.ahead_usd else 'given'}, and not needed{about(result.ahead_usd)}"
+    ahead = f"{count(counts.ahead, thing_of(result))} more than needed{about(result.ahead_usd)}"
     waited = result.waits and counts.rounds > 1 and spend.attempts
     controls = sum(one.asked for one in counts.controls if one is not None)
     controls *= result.setup.controlled or result.setup.advised

@@ -147,7 +147,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_SAME: "All {judged:score} are {score:.3g}: can this judge tell outputs apart?",
     NoteCode.SEARCHED: "The risk does not hold if an earlier search on these items chose these two of {systems:system}: use other items.",
     NoteCode.GROUPS_CUT: "Of the groups, {said}.",
-    NoteCode.ASKED_OFTEN: "These outputs were compared {times:time} before: the chance that any answer about them is wrong may be {risk:.4g}{why}; take new items.",
+    NoteCode.ASKED_OFTEN: "These outputs were compared {times:time} before: the chance that at least one of these {runs:test} gives a wrong answer may be {risk:.4g}{why}; take new items.",
     NoteCode.KNOWN_OTHERWISE: "The ledger holds more than this run drew, and it points the other way: {against:,} of "
     "{known:verdict} known are for {other}.",
     NoteCode.DRIFT: "The verdicts changed during the run: over its first {half:draw} the gap for {system} is "
@@ -179,7 +179,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.MAKE_UP: "Else `budget={budget:.10g}` makes up for it.",
     NoteCode.FIX_IS_ANOTHER: "Rerun the command to go on. If you change the code of {judge}, it is another judge: its "
     "{judged:verdict} are asked for again.",
-    NoteCode.SILENT: "Rerun the command: those without a verdict are asked again. A higher `max_abstentions`, such as {share:.2g}, is a "
+    NoteCode.SILENT: "Rerun the command: those without a verdict are asked again. A higher `max_abstentions`, such as {share:.2g} ({share:share}), is a "
     "new run, with its own budget and risk.",
     NoteCode.NO_VERDICTS: "Use a judge or a prompt that brings verdicts.",
     NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge without `version`.",
@@ -215,8 +215,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.LEVEL: "The systems are level so far: how many judgments would decide is not known.",
     NoteCode.OUT_OF_REACH: "If the lead stays at {lead:gap}, all {items:,} would not decide: add items.",
     NoteCode.WITHIN_REACH: "If the lead stays at {lead:gap}, all {items:,} would not decide, but it may change.",
-    NoteCode.FEWER_SKIPS: "With {skipped:,} of {asked:,} without a verdict, no number of judgments is likely to decide: fewer "
-    "may be skipped.",
+    NoteCode.FEWER_SKIPS: "With {skipped:,} of {asked:,} without a verdict, no number of judgments is likely to decide: {how}.",
     NoteCode.NO_FORECAST: "How many judgments would decide is not known.",
     NoteCode.MORE_JUDGMENTS: "About {judgments:more judgment}{usd:expected} are probably enough.",
     NoteCode.LIMIT_ENOUGH: "`max_judgments={limit}`{usd:expected} is probably enough.",

@@ -534,7 +534,11 @@ class RunResult(Part):
         parts = (self.data, self.counts, self.setup)
         often, risks = self.risk_in_all is not None and self.risk_in_all >= TOO_OFTEN, self.asked_before.risks
         why = "" if self.setup.guarantee and max(risks, default=0) < 1 else ", as one without a proof counts as 1"
-        asked = [note(NoteCode.ASKED_OFTEN, risk=self.risk_in_all, times=len(risks), why=why)] if often else []
+        asked = (
+            [note(NoteCode.ASKED_OFTEN, risk=self.risk_in_all, times=len(risks), runs=len(risks) + 1, why=why)]
+            if often
+            else []
+        )
         found = [*self._replaced(), *self.doubts(), *asked, *few, *(one for part in parts for one in part.warnings)]
         found += [
             note(NoteCode.JUDGE_CHANGED, judge=judge, models=len(models), said=changes(models))
@@ -575,6 +579,11 @@ class RunResult(Part):
                 return note(NoteCode.NOTHING_COUNTS, judge=judge, model=model, before=" and ".join(before))
         return note(NoteCode.ONLY_CONTROLS if self.spend.controls_p else NoteCode.NOTHING_JUDGED)
 
+    def fewer_skips(self, skipped: int) -> Note:
+        """That so many without a verdict keep a run from an answer, and who can give more."""
+        how = "rerun to judge those that were skipped" if self.by_hand else "the judge must give verdicts on more items"
+        return note(NoteCode.FEWER_SKIPS, skipped=skipped, asked=self.asked, how=how)
+
     def all_tied(self, ties: int) -> tuple[Note, ...]:
         """A warning if the decision has ties alone: of a judge that does not fit, or of outputs that are identical."""
         if self.judged < FEWEST_TIES or ties < self.judged:
@@ -585,7 +594,8 @@ class RunResult(Part):
         differing = sum(row.reason != IDENTICAL for row in rows)
         if not differing:
             return (note(NoteCode.ALL_IDENTICAL, judged=len(rows)),)
-        return (note(NoteCode.ALL_TIES, judged=differing),) if differing >= FEWEST_TIES else ()
+        explained = self.counts.warnings  # so many verdicts changed with the order
+        return (note(NoteCode.ALL_TIES, judged=differing),) if differing >= FEWEST_TIES and not explained else ()
 
     def _replaced(self) -> Iterable[Note]:
         """Yield of each judge that another model answers now, and how many verdicts this command asked again."""

@@ -140,7 +140,7 @@ def test_undecided_says_why_and_what_would_decide_and_exits_3(recorded):
     result = judgeloop(*limited)
     assert result.exit_code == 3
     assert unwrapped(result.stdout).startswith(
-        "? OPEN: no winner yet between good-model and poor-model on items like these 30: the maximum number of judgments is reached."
+        "? OPEN: no winner yet between good-model and poor-model on items like these 30: the limit of 6 judgments is reached."
     )
     assert re.search(r"perhaps --max-judgments \d+ \(expected cost \$0\.\d+\)\.", unwrapped(result.stdout))
     assert "The limit of 6 judgments is reached." in result.stdout
@@ -433,7 +433,7 @@ def test_a_level_pair_is_given_up_when_asked_for_and_exits_3(level, tmp_path):
     assert "; gives up if a decision is less likely than 0.3" in unwrapped(result.stdout)
     assert why in page.read_text()
     without = judgeloop(*level)
-    assert ": the maximum number of judgments is reached." in unwrapped(without.stdout)
+    assert ": the limit of 24 judgments is reached." in unwrapped(without.stdout)
     assert "gives up" not in without.stdout
 
 
@@ -455,7 +455,7 @@ def test_looking_ahead_gives_the_same_decision_and_says_what_it_cost(recorded):
     assert faster["rounds"] < plain["rounds"]
     assert faster["ahead_usd"] == pytest.approx(0.01 * faster["ahead"])
     shown = judgeloop(*recorded, "JUDGELOOP_AHEAD=10", "--ledger", "third.sqlite").stdout
-    assert re.search(r"\d more answers were paid for, and not needed \(about \$0\.\d+\)", unwrapped(shown))
+    assert re.search(r"\d items more than needed \(about \$0\.\d+\)", unwrapped(shown))
 
 
 @pytest.mark.parametrize(

@@ -43,23 +43,6 @@ def limit_to_pass(margin: float, risk: float, decisive: float = USUAL_DECISIVE, 
     return math.ceil(independent / (1 + independent / items) - 1e-9)
 
 
-def chance_to_pass(
-    limit: int, margin: float, risk: float, decisive: float = USUAL_DECISIVE, items: float = math.inf
-) -> float:
-    """The chance that an equal system passes with this limit, which `limit_to_pass` makes `PASSING`.
-
-    >>> round(chance_to_pass(462, 0.1, 0.1), 2), round(chance_to_pass(240, 0.1, 0.1), 2)
-    (0.8, 0.6)
-    >>> chance_to_pass(240, 0.1, 0.1, items=240)
-    1.0
-    """
-    if limit >= items:
-        return 1.0
-    fails, passes = NormalDist().inv_cdf(1 - risk), NormalDist().inv_cdf(PASSING)
-    reached = math.sqrt(margin**2 * limit / (1 - limit / items) / decisive / size(risk))
-    return NormalDist().cdf(reached * (fails + passes) - fails)
-
-
 def limit_to_name(gap: float, risk: float, decisive: float = USUAL_DECISIVE, items: float = math.inf) -> int:
     """The limit of judgments from which on one of two level systems is named in 80 % of the runs.
 

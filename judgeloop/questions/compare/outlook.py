@@ -10,7 +10,7 @@ from dataclasses import replace
 from judgeloop.core.outcomes import Tally
 from judgeloop.core.records import UNLIMITED
 from judgeloop.engine.session import Limits
-from judgeloop.methods.stats.margins import chance_to_pass, limit_to_pass, margin_passed
+from judgeloop.methods.stats.margins import limit_to_pass, margin_passed
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN
 from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.by_group import ByGroup
@@ -124,7 +124,7 @@ def _equal(rule: Bets, margin: float, ties: float, pool: int) -> EqualSystem:
         margin_for_80=margin_passed(rule.most, rule.threshold, decisive, items),
         limit=rule.most,
         most=pool,
-        passes_at_most=chance_to_pass(pool, margin, rule.threshold, decisive, items) if low else None,
+        passes_at_most=replace(rule, limit=pool).outlook(0.0, ties).second if low else None,
     )
 
 

@@ -291,7 +291,7 @@ def _for_a_paper(result: Comparison) -> str:
         return f"{said_of}."
     condition, before = _condition(result), said.asked(result)
     risk = f"At a risk of {setup.risk_threshold:g}{condition and f', {condition}'}"
-    return f"{said_of}. {risk}, {claim}{before and f'; {before}'}."
+    return f"{said_of}. {risk}, {claim}.{before and f' Before, {before}.'}"
 
 
 def _orders(result: Comparison) -> str:
@@ -470,7 +470,7 @@ def _other_way(result: Comparison) -> str:
     chance = result.chance_in_one_order
     if order == "both" and multiple < CLEARLY_CHEAPER and chance >= PROBABLY:
         found = f"one order (`order=random`) would take about {per_cent(multiple)} of the calls"
-        return f"{found}, and decide about items like these with a chance of about {per_cent(chance)}"
+        return f"{found}; a run would decide in about {per_cent(chance)} of cases"
     return ""
 
 

@@ -1,5 +1,7 @@
 """What the bounds of a run that is done say of another margin: `runs show RUN --not-worse MARGIN`."""
 
+from dataclasses import replace
+
 from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import Outcome
 from judgeloop.core.records import Population
@@ -62,5 +64,6 @@ def reading(
             first=True,
         ),
     )
-    doubts = [one for one in said.shared(result) if one.first and one.key.startswith(("asked", "warning."))]
+    kept = (one for one in said.shared(result) if one.section is Section.WARNING or (one.first and one.key == "asked"))
+    doubts = [replace(one, first=True) for one in kept]
     return Page((decided(f"{word}: {answer}"), *found, *doubts), outcome=outcome)

@@ -12,11 +12,12 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.jsonable import Part, Sentence
 from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import BREAKS, Condition, Outcome, StopKind, StopReason, outcome_of
-from judgeloop.core.records import MODELS_ABSTAIN, Groups
+from judgeloop.core.records import MODELS_ABSTAIN, UNLIMITED, Groups
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order, chance_in_one_order
 from judgeloop.methods.stats.drift import Halves
-from judgeloop.methods.stats.margins import chance_to_pass, limit_to_name, limit_to_pass
+from judgeloop.methods.stats.margins import limit_to_name, limit_to_pass
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN
+from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.rule import points
 from judgeloop.questions.compare.proxy import CorrectedGap
 from judgeloop.report.facts import GROUP, ended, of_the_run, unsound
@@ -484,7 +485,7 @@ class Comparison(RunResult):
             return (self._passes_with(self.limit),)
         lead, skipped = abs(self.gap or 0.0), self.counts.abstentions
         if self.leader is not None and skipped >= lead * self.judged:  # each takes one off the lead
-            return (note(NoteCode.FEWER_SKIPS, skipped=skipped, asked=self.asked),)
+            return (self.fewer_skips(skipped),)
         reach = NoteCode.WITHIN_REACH if self.within_reach else NoteCode.OUT_OF_REACH
         stays = note(reach, lead=lead, items=self.drawable) if lead else note(NoteCode.LEVEL)
         left = self.drawable - self.asked
@@ -561,5 +562,7 @@ class Comparison(RunResult):
 
     def _passes_with(self, limit: int) -> Note:
         """How often an equal system passes with this limit."""
-        test = self._test
-        return note(NoteCode.EQUAL_PASSES_WITH, limit=limit, passes=chance_to_pass(limit, *test), ties=1 - test[2])
+        margin, risk, decisive, _ = self._test
+        rule = Bets(risk, UNLIMITED if self.setup.sampled else self.items, limit, not_worse=margin)
+        passes = rule.outlook(0.0, 1 - decisive).second
+        return note(NoteCode.EQUAL_PASSES_WITH, limit=limit, passes=passes, ties=1 - decisive)

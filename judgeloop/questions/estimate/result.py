@@ -139,8 +139,7 @@ class Estimation(RunResult):
             return (note(code, limit=self.drawable, left=left, usd=self.usd_for(left)),)
         if self.more_judgments is None:
             skipped = self.counts.abstentions if self.judged > 1 else 0
-            fewer = note(NoteCode.FEWER_SKIPS, skipped=skipped, asked=self.asked)
-            return (fewer if skipped else note(NoteCode.NO_FORECAST),)
+            return (self.fewer_skips(skipped) if skipped else note(NoteCode.NO_FORECAST),)
         limited = self.stop_reason is StopKind.JUDGMENT_LIMIT
         if limited:  # another limit plans other bounds, which may be a little wider
             enough = min(self.drawable, math.ceil(enough * SPARE))
