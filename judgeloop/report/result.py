@@ -401,10 +401,10 @@ class RunResult(Part):
 
     @property
     def lost_to_failures(self) -> bool:
-        """Whether all time went on attempts that failed, or most of a used up budget is held for them."""
+        """Whether this command got no reply in its time, or most of a used up budget is held for failed attempts."""
         spend = self.spend
         if self.halt.kind is StopKind.DEADLINE:
-            return LAST_FAILED in self.halt.sentence and not (spend.paid_attempts or spend.answers)
+            return LAST_FAILED in self.halt.sentence and not spend.replies
         return self.halt.kind is StopKind.BUDGET and 2 * spend.unconfirmed_p > spend.run_p
 
     @property

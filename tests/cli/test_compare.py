@@ -369,6 +369,19 @@ def test_a_deadline_ends_a_run_undecided_and_the_same_command_resumes(files, cha
     assert len(set(asked)) == len(asked), "what the first command learned is not asked again"
 
 
+def test_a_judge_that_only_answered_earlier_commands_has_failed_at_the_deadline(files, chat_server, clock):
+    chat_server.respond = lambda request, n: verdict("A")
+    command = ["compare", *live(chat_server, *files[:2]), "--concurrency", "1", "--order", "fixed"]
+    judgeloop(*command, "--max-judgments", "1")
+
+    def down(request, n):
+        clock.skip(3600)
+        return error(503, "down")
+
+    chat_server.respond = down
+    assert judgeloop(*command, "--deadline", "1h").exit_code == 4
+
+
 @pytest.mark.parametrize(
     ("flags", "shown"),
     [
