@@ -551,12 +551,13 @@ def of_controls(judge: str, tally: ControlTally | None) -> str:
 
 
 def money(result: RunResult) -> str:
-    """The money spent and the budget."""
+    """The money spent, what of the budget is held for failed calls, and the budget."""
     spend = result.spend
-    spent = show_usd(spend.run_p) if spend.known else "an unknown amount"
+    spent = show_usd(spend.run_p - spend.unconfirmed_p) if spend.known else "an unknown amount"
+    spent += f", and {show_usd(spend.unconfirmed_p)} held for failed calls," if spend.unconfirmed_p else ""
     now = f", {show_usd(spend.now_p)} of it now" if spend.known and spend.now_p < spend.run_p else ""
     if spend.budget_p is None:
-        return f"{spent}{now}"
+        return f"{spent.rstrip(',')}{now}"
     if result.setup.night and not spend.over_p:  # its own part depends on when it ran
         return f"{spent} of the night's budget{now}"
     budget = show_usd(spend.budget_p)
@@ -566,11 +567,11 @@ def money(result: RunResult) -> str:
     if spend.over_p:
         return f"BUDGET EXCEEDED: {spent} of {budget}"
     by = "with other commands" if spend.now_p else "spent by earlier commands"
-    return f"{spent}, {by}, of a budget of {budget} now"
+    return f"{spent.rstrip(',')}, {by}, of a budget of {budget} now"
 
 
 def _cost(result: RunResult) -> str:
-    """What was paid of which budget, what of it is a maximum, and what judging the rest would have cost."""
+    """What was paid of which budget, and what judging the rest would have cost."""
     spend, usd, every = result.spend, result.usd_of_all, result.queries_in_all
     left = every - result.judged - silent_of(result) - result.counts.further
     people, models = result.by_people, ""
@@ -579,12 +580,7 @@ def _cost(result: RunResult) -> str:
     parts = [
         money(result) + (f", and {show_usd(spend.rehearsed_p)} of recorded costs" if spend.rehearsed_p else ""),
         f"{people.cost}{models}" if people is not None else "",
-        (
-            f"{'all' if spend.unconfirmed_p == spend.run_p else show_usd(spend.unconfirmed_p)} of it at the maximum, for "
-            "failed attempts that may have been billed (see `judgeloop ledger show --unknown`)"
-            if spend.unconfirmed_p
-            else ""
-        ),
+        "failed calls may have been billed: `judgeloop ledger show --unknown`" if spend.unconfirmed_p else "",
         "all answers were in the ledger"
         if spend.remembered and not (result.alike or spend.run_p or spend.asked_anything) and people is None
         else "",
