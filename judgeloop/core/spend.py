@@ -29,7 +29,7 @@ class Spend(Part):
     - `cached_p`: what the providers' caches of prompts took off the cost of this command
     - `tokens`: the tokens of this command, as replies reported them
     - `over_p`: what replies of the run cost above their worst case, against their quotes
-    - `next_p`: the worst case of the next query, if the budget did not cover it
+    - `next_p`: the worst case of a query, the highest so far, if the budget did not cover the next
     - `replies_without_usage`: replies of the run that are charged at their worst case
     - `answers_p`: what all calls behind the answer cost, whichever run paid for them; `answers`: how many these are, of
       each run by themselves, as each asks again about what had no verdict

@@ -252,7 +252,7 @@ def ended(result: RunResult) -> str:
     stop = result.halt.kind
     why = shortened(visible(result.halt.sentence), LONGEST_CAUSE).rstrip(".")
     if result.lost_to_failures and stop is StopKind.BUDGET:
-        lost = "attempts that failed, and may have been billed, used up the budget"
+        lost = "attempts that failed, and may have been billed, left too little of the budget for one call"
         return f"{lost}: {why}" if result.spend.ledger_is_short else lost + "".join(why.partition(LAST_FAILED)[1:])
     if stop is StopKind.BUDGET and result.spend.ledger_is_short:
         return visible(result.halt.sentence).rpartition("; ")[0]  # without what to do
@@ -420,7 +420,8 @@ def _flips(result: RunResult, most: float) -> Condition:
     chance = chance_of_so_many(flips, both, most)
     shown = chance <= FLIPS_RISK
     said = f"{flips:,} of {count(both, 'verdict')} asked in both orders changed{_with_groups(result)}"
-    said += f", which is more than {100 * most:.3g} %" if shown else ""
+    too_few = f", too few to show more than {100 * most:.3g} %" if flips > most * both else ""
+    said += f", which is more than {100 * most:.3g} %" if shown else too_few
     low, high = wilson_interval(flips, both)
     figures = f"95 % interval {per_cent(low)} to {per_cent(high)}; p = {chance:.2g}, and {FLIPS_RISK:g} or less fails"
     return Condition(FLIPS, Outcome.BROKEN if shown else Outcome.PASSED, said, figures, requires)
@@ -581,7 +582,7 @@ def _cost(result: RunResult) -> str:
         money(result) + (f", and {show_usd(spend.rehearsed_p)} of recorded costs" if spend.rehearsed_p else ""),
         f"{people.cost}{models}" if people is not None else "",
         "failed calls may have been billed: `judgeloop ledger show --unknown`" if spend.unconfirmed_p else "",
-        "all answers were in the ledger"
+        f"{'all answers' if result.judged else 'the controls'} were in the ledger"
         if spend.remembered and not (result.alike or spend.run_p or spend.asked_anything) and people is None
         else "",
         f"the other {left:,} would cost about {dollars(usd * left / every)}" if usd and left > 0 else "",
@@ -601,13 +602,14 @@ def _calls(result: RunResult) -> str:
     waited = result.waits and counts.rounds > 1 and spend.attempts
     controls = sum(one.asked for one in counts.controls if one is not None)
     controls *= result.setup.controlled or result.setup.advised
-    paid = f" ({show_usd(spend.controls_p)})" if spend.controls_p else ""
+    earlier_p, beyond = spend.answers_p - (spend.charged_p - spend.unconfirmed_p), spend.replies_without_usage
+    when = ", now or earlier" if earlier_p > 0 else ""
+    paid = f" ({show_usd(spend.controls_p)}{when})" if spend.controls_p else ""
     looked_up = f", {spend.looked_up:,} looked up in a table" if spend.looked_up else ""
     asked = f"{now}, {count(spend.attempts, 'attempt')}{looked_up}, {spend.remembered:,} answered from the ledger"
     if result.setup.by_hand:
         asked = f"{count(spend.attempts, 'question')} now, {count(spend.remembered, 'answer')} from before"
         asked += f", {count(spend.proxy, 'verdict')} of the proxy among them" if spend.proxy else ""
-    earlier_p, beyond = spend.answers_p - (spend.charged_p - spend.unconfirmed_p), spend.replies_without_usage
     parts = [
         asked,
         f"earlier answers cost {show_usd(earlier_p)}" if spend.known and earlier_p > 0 else "",

@@ -441,7 +441,7 @@ class RunResult(Part):
             if not self.setup.night and any(one.code in UNFORESEEN for one in found):
                 return (every,)
             found = (*found, every)
-        return found if any(one.code in UNBOUGHT for one in found) else (*found, *self._budget_enough())
+        return found if any(one.code in UNBOUGHT for one in found) else (*self._budget_enough(), *found)
 
     @property
     def _one_output(self) -> tuple[Note, ...]:
@@ -581,7 +581,8 @@ class RunResult(Part):
         differing = sum(row.reason != IDENTICAL for row in rows)
         if not differing:
             return (note(NoteCode.ALL_IDENTICAL, judged=len(rows)),)
-        return (note(NoteCode.ALL_TIES, judged=differing),) if differing >= FEWEST_TIES else ()
+        said = differing - self.counts.flips_in_all  # which count as ties
+        return (note(NoteCode.ALL_TIES, judged=differing),) if said >= FEWEST_TIES else ()
 
     def _replaced(self) -> Iterable[Note]:
         """Yield of each judge that another model answers now, and how many verdicts that made void."""
