@@ -197,6 +197,10 @@ def _show_unknown(config: ShowLedgerSettings, *, json: bool) -> None:
         found = unknown(config.ledger)
     if not json:
         print("\n".join(_lines(found)))
+        if found.unknown:
+            print(
+                "settle one: judgeloop ledger settle ATTEMPT DOLLARS; all of a run: judgeloop ledger settle --run RUN DOLLARS"
+            )
         return
     values = [
         {

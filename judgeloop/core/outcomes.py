@@ -358,7 +358,7 @@ def every_one(items: int) -> str:
 class StopReason:
     """Why a run halted, and the sentence to show to the user.
 
-    `need_p` is the worst case of the query that the budget did not cover, in picodollars; else 0.
+    `need_p` is the worst case of a query, the highest so far, if the budget did not cover the next; else 0.
     """
 
     kind: StopKind

@@ -21,6 +21,7 @@ class Spend(Part):
     - `held_p`: what calls in flight hold of the budget
     - `budget_p`: the budget; None without a budget
     - `attempts`: requests that this command made
+    - `replies`: replies that this command got, to these requests
     - `looked_up`: verdicts that this command took from a table, without a request
     - `paid_attempts`: attempts of the run that were charged for a reply
     - `remembered`: calls to judges that were answered from the ledger, those of second orders and controls, too
@@ -28,7 +29,7 @@ class Spend(Part):
     - `cached_p`: what the providers' caches of prompts took off the cost of this command
     - `tokens`: the tokens of this command, as replies reported them
     - `over_p`: what replies of the run cost above their worst case, against their quotes
-    - `next_p`: the worst case of the next query, if the budget did not cover it
+    - `next_p`: the worst case of a query, the highest so far, if the budget did not cover the next
     - `replies_without_usage`: replies of the run that are charged at their worst case
     - `answers_p`: what all calls behind the answer cost, whichever run paid for them; `answers`: how many these are, of
       each run by themselves, as each asks again about what had no verdict
@@ -39,7 +40,7 @@ class Spend(Part):
     """
 
     HIDDEN = frozenset({"now_p", "outputs_p", "run_p", "rehearsed_p", "unconfirmed_p", "held_p", "budget_p"})
-    HIDDEN |= {"cached_p", "over_p", "next_p", "ledger_left_p", "paid_attempts", "known"}
+    HIDDEN |= {"cached_p", "over_p", "next_p", "ledger_left_p", "paid_attempts", "known", "replies"}
     HIDDEN |= {"answers", "answers_p", "controls", "controls_p", "proxy", "proxy_p", "again_p"}
     COMPUTED = (
         "spent_usd",
@@ -78,6 +79,7 @@ class Spend(Part):
     again: int = 0
     again_p: int = 0
     looked_up: int = 0
+    replies: int = 0
 
     def after(self, earlier: Self) -> Self:
         """The spend of a command of which `earlier` parts have ended, and this is the last."""
@@ -87,6 +89,7 @@ class Spend(Part):
             outputs_p=earlier.outputs_p + self.outputs_p,
             attempts=earlier.attempts + self.attempts,
             looked_up=earlier.looked_up + self.looked_up,
+            replies=earlier.replies + self.replies,
             remembered=earlier.remembered + self.remembered,
             known=earlier.known and self.known,
             cached_p=earlier.cached_p + self.cached_p,

@@ -56,6 +56,7 @@ class Accounts:
         self._computed = computed and not self._sources.systems
         self._free = self._computed  # whether the calls wanted last cost nothing
         self.unpaid = False  # whether those cost nothing that counts against a budget either
+        self._dearest_p = 0  # the highest worst case of a query so far
         self._in_flight: set[str] = set()  # keys of the calls that are being made
         self._waiting = 0  # calls in flight that wait for money for another attempt
         self._replies: list[tuple[Ticket, Reply]] = []  # that wait to be settled together
@@ -106,6 +107,7 @@ class Accounts:
         """Learn from the calls that are wanted now whether calls cost anything; from none nothing."""
         if calls := [*itertools.chain(*groups)]:
             self.unpaid = not any(call.cost_p for call in calls)
+            self._dearest_p = max(self._dearest_p, *(sum(call.cost_p for call in group) for group in groups))
             self._free = self._computed and all(map(_is_free, calls))
 
     async def reserve(
@@ -275,12 +277,12 @@ class Accounts:
         whole = f"the budget of {show_usd(terms.budget_p or 0)}"
         if (why := self._state.trouble) and need <= (spend.left_p or 0) + spend.held_p:  # nothing else held the rest
             kind, who = (StopKind.JUDGE_FAILED, "judge") if not planned.outputs else (StopKind.SYSTEM_FAILED, "system")
-            return StopReason(kind, f"the {who} failed: {why}; its calls in flight held the rest of {whole}")
+            return StopReason(kind, f"the {who} failed: {why}; calls on their way held the money for another try")
         held = f"; calls in flight held {show_usd(spend.held_p)} of it" if spend.held_p else ""
         return StopReason(
             StopKind.BUDGET,
             f"what is left of {whole} does not cover {next_query}{held}{waited}{self._state.and_failed}",
-            need_p=need,
+            need_p=max(need, self._dearest_p),
         )
 
 

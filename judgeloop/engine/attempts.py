@@ -282,6 +282,7 @@ class Attempts:
         """Book a reply; halt if it contradicts its quote."""
         self._pace.went_well()
         self._refusals.note_reply()
+        self._state.replies += 1
         self._state.trouble = ""
         breach = contradiction(reply, ticket)
         if breach is not None:

@@ -101,6 +101,7 @@ async def drive(
             now_p=spend.now_p - before.now_p,
             attempts=state.made,
             looked_up=state.looked_up,
+            replies=state.replies,
             remembered=state.remembered,
             known=not state.made or all([*(one.priced for one in panel), *(one.priced for one in systems.values())]),
             next_p=reason.need_p if reason else 0,

@@ -281,7 +281,7 @@ class RunState(Generic[T]):
     - `reason`: the first reason to halt; None while there is none.
     - `closed`: set when nothing more is sent, not even what is reserved.
     - `calls`: those of this command, with earlier parts of it.
-    - `made`, `looked_up`, `spent_p`, `outputs_p`, `cached_p`, `tokens`: of this command, as in `Spend`.
+    - `made`, `replies`, `looked_up`, `spent_p`, `outputs_p`, `cached_p`, `tokens`: of this command, as in `Spend`.
     - `remembered`: verdicts taken from the ledger, that were there before the command; `found`: whether any were
       taken from it.
     - `uncalled`: answers that took no call of this command, as their verdicts were there, or outputs are identical.
@@ -306,7 +306,8 @@ class RunState(Generic[T]):
         self.reason: StopReason | None = None
         self.closed = self.interruption.closed()
         self.changes = Changes()
-        self.made = self.looked_up = self.remembered = self.spent_p = self.outputs_p = self.cached_p = 0
+        self.made = self.replies = self.looked_up = self.remembered = 0
+        self.spent_p = self.outputs_p = self.cached_p = 0
         self.tokens, self.uncalled = NO_TOKENS, 0
         self.found, self._part = False, bool(self.calls.seen)
         self.sent: set[str] = set()

@@ -270,7 +270,7 @@ def ended(result: RunResult) -> str:
     stop = result.halt.kind
     why = shortened(visible(result.halt.sentence), LONGEST_CAUSE).rstrip(".")
     if result.lost_to_failures and stop is StopKind.BUDGET:
-        lost = "attempts that failed, and may have been billed, used up the budget"
+        lost = "attempts that failed, and may have been billed, left too little of the budget for one call"
         return f"{lost}: {why}" if result.spend.ledger_is_short else lost + "".join(why.partition(LAST_FAILED)[1:])
     if stop is StopKind.BUDGET and result.spend.ledger_is_short:
         return visible(result.halt.sentence).rpartition("; ")[0]  # without what to do
@@ -438,7 +438,8 @@ def _flips(result: RunResult, most: float) -> Condition:
     chance = chance_of_so_many(flips, both, most)
     shown = chance <= FLIPS_RISK
     said = f"{flips:,} of {count(both, 'verdict')} changed with the order{_with_groups(result)}"
-    said += f", which is more than {100 * most:.3g} %" if shown else ""
+    too_few = f", too few to show more than {100 * most:.3g} %" if flips > most * both else ""
+    said += f", which is more than {100 * most:.3g} %" if shown else too_few
     low, high = wilson_interval(flips, both)
     figures = f"95 % interval {per_cent(low)} to {per_cent(high)}; p = {chance:.2g}, and {FLIPS_RISK:g} or less fails"
     return Condition(FLIPS, Outcome.BROKEN if shown else Outcome.PASSED, said, figures, requires)
@@ -573,12 +574,13 @@ def of_controls(judge: str, tally: ControlTally | None) -> str:
 
 
 def money(result: RunResult) -> str:
-    """The money spent and the budget."""
+    """The money spent, what of the budget is held for failed calls, and the budget."""
     spend = result.spend
-    spent = show_usd(spend.run_p) if spend.known else "an unknown amount"
+    spent = show_usd(spend.run_p - spend.unconfirmed_p) if spend.known else "an unknown amount"
+    spent += f", and {show_usd(spend.unconfirmed_p)} held for failed calls," if spend.unconfirmed_p else ""
     now = f", {show_usd(spend.now_p)} of it now" if spend.known and spend.now_p < spend.run_p else ""
     if spend.budget_p is None:
-        return f"{spent}{now}"
+        return f"{spent.rstrip(',')}{now}"
     if result.setup.night and not spend.over_p:  # its own part depends on when it ran
         return f"{spent} of the night's budget{now}"
     budget = show_usd(spend.budget_p)
@@ -588,11 +590,11 @@ def money(result: RunResult) -> str:
     if spend.over_p:
         return f"BUDGET EXCEEDED: {spent} of {budget}"
     by = "with other commands" if spend.now_p else "spent by earlier commands"
-    return f"{spent}, {by}, of a budget of {budget} now"
+    return f"{spent.rstrip(',')}, {by}, of a budget of {budget} now"
 
 
 def _cost(result: RunResult) -> str:
-    """What was paid of which budget, what of it is a maximum, and what judging the rest would have cost."""
+    """What was paid of which budget, and what judging the rest would have cost."""
     spend, usd, every = result.spend, result.usd_of_all, result.queries_in_all
     left = every - result.judged - silent_of(result) - result.counts.further
     people, models = result.by_people, ""
@@ -601,13 +603,8 @@ def _cost(result: RunResult) -> str:
     parts = [
         money(result) + (f", and {show_usd(spend.rehearsed_p)} of recorded costs" if spend.rehearsed_p else ""),
         f"{people.cost}{models}" if people is not None else "",
-        (
-            f"{'all' if spend.unconfirmed_p == spend.run_p else show_usd(spend.unconfirmed_p)} of it at the maximum, for "
-            "failed attempts that may have been billed (see `judgeloop ledger show --unknown`)"
-            if spend.unconfirmed_p
-            else ""
-        ),
-        "all answers were in the ledger"
+        "failed calls may have been billed: `judgeloop ledger show --unknown`" if spend.unconfirmed_p else "",
+        f"{'all answers' if result.judged else 'the controls'} were in the ledger"
         if spend.remembered and not (result.alike or spend.run_p or spend.asked_anything) and people is None
         else "",
         f"the other {left:,} would cost about {dollars(usd * left / every)}" if usd and left > 0 else "",
@@ -626,13 +623,14 @@ def _calls(result: RunResult) -> str:
     waited = result.waits and counts.rounds > 1 and spend.attempts
     controls = sum(one.asked for one in counts.controls if one is not None)
     controls *= result.setup.controlled or result.setup.advised
-    paid = f" ({show_usd(spend.controls_p)})" if spend.controls_p else ""
+    earlier_p, beyond = spend.answers_p - (spend.charged_p - spend.unconfirmed_p), spend.replies_without_usage
+    when = ", now or earlier" if earlier_p > 0 else ""
+    paid = f" ({show_usd(spend.controls_p)}{when})" if spend.controls_p else ""
     looked_up = f", {spend.looked_up:,} looked up in a table" if spend.looked_up else ""
     asked = f"{now}, {count(spend.attempts, 'attempt')}{looked_up}, {spend.remembered:,} answered from the ledger"
     if result.setup.by_hand:
         asked = f"{count(spend.attempts, 'question')} now, {count(spend.remembered, 'answer')} from before"
         asked += f", {count(spend.proxy, 'verdict')} of the proxy among them" if spend.proxy else ""
-    earlier_p, beyond = spend.answers_p - (spend.charged_p - spend.unconfirmed_p), spend.replies_without_usage
     parts = [
         asked,
         f"earlier answers cost {show_usd(earlier_p)}" if spend.known and earlier_p > 0 else "",

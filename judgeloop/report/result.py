@@ -405,10 +405,10 @@ class RunResult(Part):
 
     @property
     def lost_to_failures(self) -> bool:
-        """Whether all time went on attempts that failed, or most of a used up budget is held for them."""
+        """Whether this command got no reply in its time, or most of a used up budget is held for failed attempts."""
         spend = self.spend
         if self.halt.kind is StopKind.DEADLINE:
-            return LAST_FAILED in self.halt.sentence and not (spend.paid_attempts or spend.answers)
+            return LAST_FAILED in self.halt.sentence and not spend.replies
         return self.halt.kind is StopKind.BUDGET and 2 * spend.unconfirmed_p > spend.run_p
 
     @property
@@ -445,7 +445,7 @@ class RunResult(Part):
             if not self.setup.night and any(one.code in UNFORESEEN for one in found):
                 return (every,)
             found = (*found, every)
-        return found if any(one.code in UNBOUGHT for one in found) else (*found, *self._budget_enough())
+        return found if any(one.code in UNBOUGHT for one in found) else (*self._budget_enough(), *found)
 
     @property
     def _one_output(self) -> tuple[Note, ...]:
@@ -594,8 +594,8 @@ class RunResult(Part):
         differing = sum(row.reason != IDENTICAL for row in rows)
         if not differing:
             return (note(NoteCode.ALL_IDENTICAL, judged=len(rows)),)
-        explained = self.counts.warnings  # so many verdicts changed with the order
-        return (note(NoteCode.ALL_TIES, judged=differing),) if differing >= FEWEST_TIES and not explained else ()
+        said = differing - self.counts.flips_in_all  # which count as ties
+        return (note(NoteCode.ALL_TIES, judged=differing),) if said >= FEWEST_TIES else ()
 
     def _replaced(self) -> Iterable[Note]:
         """Yield of each judge that another model answers now, and how many verdicts this command asked again."""

@@ -279,18 +279,16 @@ class Forecast:
         usd, result = self.usd_of_all, self.result
         if usd is not None and float(to_usd(self.cost_p.expected)) < usd:
             yield f"All {count(result.queries_in_all, 'judgment')} would cost about {dollars(usd)}."
-        thing, seen = thing_of(result), result.asked + self.known
-        free = self.unasked - seen
-        no_call = f"need{'s' * (free == 1)} no call ({FREE})"
-        if seen:
-            judged, silent = seen - result.counts.abstentions, abstained(result)
+        thing, free = thing_of(result), self.unasked - result.asked
+        if result.asked:
+            judged, silent = result.asked - result.counts.abstentions, abstained(result)
             have = f"{judged:,} {'has' if judged == 1 else 'have'} a verdict{silent and f' ({silent})'}"
-            of_it = f", of which {free:,} {no_call}" * (free > 0)
-            yield f"Of {count(result.queries_in_all, thing)} {have}; the table has what is to come{of_it}."
+            yield f"Of {count(result.queries_in_all, thing)} {have}; the table has what is to come."
         elif paid_p := result.spend.run_p:
             yield f"The run has cost {show_usd(paid_p)} so far; the table has what is to come."
-        if free > 0 and not seen:
-            yield f"{count(free, thing)} {no_call}."
+        if free > 0:
+            why = ", ".join(["verdicts in the ledger"] * (self.known > 0) + [FREE] * (free > self.known))
+            yield f"{count(free, thing)} need{'s' * (free == 1)} no call ({why})."
         if result.setup.order == "both" and self.people is None:
             fewer = "" if all(map(is_decision, result.setup.judges)) else " Ties need only one call, so expect fewer."
             yield f"The figures count two calls an item.{fewer}"

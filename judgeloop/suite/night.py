@@ -67,7 +67,7 @@ class Account:
     - `charged_p`: what its run has been charged, on all nights' starts together.
     - `limit_p`: the limit of its own; None without one.
     - `given_p`: its budget in the last round; None before its first.
-    - `need_p`: the worst case of its next query, which that budget did not cover; 0 if it is not known.
+    - `need_p`: the worst case of a query, where that budget did not cover the next; 0 if it is not known.
     - `closed`: whether it has ended, and not for lack of its share.
     """
 
@@ -194,7 +194,9 @@ class Ended:
 def _why(result: RunResult) -> str:
     """Why a pair has no result that counts, without figures that pairs do not share; empty with one."""
     if result.answer.broke_off:
-        return ended(result) if result.lost_to_failures else result.stop_sentence
+        why = ended(result) if result.lost_to_failures else result.stop_sentence
+        _, some_failed, last = why.partition("; the last: ")  # behind how many items they were
+        return f"the judge failed: {last}" if some_failed else why
     broken = (one for one in result.conditions[1:] if one.outcome is result.outcome is Outcome.BROKEN)
     return next((f"not held: {one.requires}" if one.requires else one.sentence for one in broken), "")
 

@@ -208,9 +208,7 @@ def test_a_dry_run_counts_no_calls_for_identical_outputs_and_names_guessed_colum
     assert forecast["judgments"]["worst"] + forecast["answered_from_ledger"] == 40
     assert forecast["calls"]["worst"] == 2 * 10
     text = unwrapped(judgeloop(*arguments).stdout)
-    judged, free = (
-        int(n) for n in re.search(r"Of 40 items (\d+) have a verdict.* of which (\d+) need no call", text).groups()
-    )
+    judged, free = (int(n) for n in re.search(r"Of 40 items (\d+) have .* (\d+) items need no call", text).groups())
     assert (judged, judged + free) == (forecast["answered_from_ledger"], 30)
     assert "Columns: prompt from 'Question', output from 'answer' (" in text
     assert "--map sets them." in text
@@ -367,6 +365,19 @@ def test_a_deadline_ends_a_run_undecided_and_the_same_command_resumes(files, cha
     assert judgeloop(*command).exit_code == 0
     asked = [json.dumps(candidates(request)) for request in chat_server.requests]
     assert len(set(asked)) == len(asked), "what the first command learned is not asked again"
+
+
+def test_a_judge_that_only_answered_earlier_commands_has_failed_at_the_deadline(files, chat_server, clock):
+    chat_server.respond = lambda request, n: verdict("A")
+    command = ["compare", *live(chat_server, *files[:2]), "--concurrency", "1", "--order", "fixed"]
+    judgeloop(*command, "--max-judgments", "1")
+
+    def down(request, n):
+        clock.skip(3600)
+        return error(503, "down")
+
+    chat_server.respond = down
+    assert judgeloop(*command, "--deadline", "1h").exit_code == 4
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.results import undecided
 
-from judgeloop.suite.night import Account, allot
+from judgeloop.core.outcomes import StopKind
+from judgeloop.suite.night import Account, _why, allot
 
 
 def total(sum_p, accounts, budgets):
@@ -96,3 +98,9 @@ def test_a_sum_that_is_spent_lets_each_pair_look_what_is_known_and_pays_nothing(
 def test_a_query_beyond_an_equal_share_is_paid_by_what_others_cannot_use():
     accounts = {"cheap": Account(2, given_p=5, need_p=6), "dear": Account(2, given_p=5, need_p=9)}
     assert allot(10, accounts) == {"cheap": 8}
+
+
+def test_pairs_that_one_fault_broke_share_a_cause_however_many_items_each_lost():
+    said = "the judge failed: all attempts at 2 of {} items failed, more than 5 %; the last: HTTP 500"
+    whys = {_why(undecided(StopKind.JUDGE_FAILED, said.format(items))) for items in (2, 4)}
+    assert whys == {"the judge failed: HTTP 500"}

@@ -132,7 +132,7 @@ def test_the_pair_that_is_not_decided_gets_what_the_others_left_and_no_more(play
     sums = [little["charged_usd"] + sum(one[name] for one in little["pairs"]) for name in ("likely_usd", "wants_usd")]
     assert re.findall(r"\$([0-9.]+) (?:in all is|even at)", unwrapped(said))[:2] == [f"{one:.2f}" for one in sums]
     shown = json.loads(judgeloop("runs", "show", little["pairs"][0]["run"], *at, "--json").stdout)
-    assert [one["code"] for one in shown["advice"]][-1] == "raise_night"
+    assert shown["advice"][0]["code"] == "raise_night"
 
 
 def test_a_second_start_pays_and_changes_nothing_and_a_larger_sum_goes_on(played):

@@ -15,6 +15,7 @@ from judgeloop.methods.stats.predictive import FEWEST_KNOWN
 from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.by_group import ByGroup
 from judgeloop.methods.stopping.rule import Rule
+from judgeloop.report.words import per_cent
 from judgeloop.runs.forecast import EVEN, EqualSystem, GroupOutlook, Range
 
 # Assumed by the expected case until enough verdicts are known: shares in per cent. Who asks whether
@@ -23,7 +24,7 @@ ASSUMED_TIES = 30
 AHEAD, LEVEL = (45, 25), (35, 35)  # the wins beside these ties
 CLEARLY = 0.45  # of the runs are open: fewer than half, also as simulations vary
 STEPS = 20  # a limit is found to a part of so many
-SAID = ", as identical outputs or earlier runs say"
+GUESSED = " (a guess from identical outputs, earlier runs and a prior)"
 TIES_TRIED = 0.0, 0.3, 0.7  # while no share of ties is known
 
 
@@ -37,12 +38,10 @@ def judgments_to_decide(
     all judgments that the limit allows. The assumption is a sentence on the assumed shares, None if none are.
     """
     most = min(limits.max_judgments, tally.items) - asked
-    wins, tied = _assumed(rule, ties)
-    level = len(set(wins)) == 1
-    said = (
-        f"that each system wins {wins[0]} %" if level else f"that one system wins {wins[0]} % and the other {wins[1]} %"
-    )
-    said += f" of the items, with {tied} % ties{SAID if ties is not None else ''}"
+    (ahead, behind), tied = _assumed(rule, ties)
+    lead = f"one system wins {ahead} % and the other {behind} % of the items"
+    said = f"that {'the two are level' if ahead == behind else lead}, with "
+    said += f"{tied} % ties" if ties is None else f"{per_cent(ties)} ties{GUESSED}"
     assumed = tally.judged < max(limits.min_judgments, FEWEST_KNOWN) or tally.leader is None
     shares = _usual(rule, tally, ties)
     begin = max(1, limits.min_judgments - tally.judged)

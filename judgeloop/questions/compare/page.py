@@ -93,7 +93,6 @@ def facts(result: Comparison) -> list[Fact]:
     first, second = result.setup.systems
     gap, won, judged = result.of(second)[0], result.wins, result.judged
     alike = said.identical(result)
-    of = f"{said.judged_of(result)}{result.also_judged}"
     by = f", by {said.judged_by(result)}"
     if result.alike:
         alike, by = " with identical outputs", f" ({said.judged_by(result)} was asked about none)"
@@ -111,7 +110,7 @@ def facts(result: Comparison) -> list[Fact]:
             "judged",
             Section.EVIDENCE,
             "judged",
-            f"{of}{alike}{by}{said.unjudged(result)}",
+            f"{said.judged_of(result)}{alike}{result.also_judged}{by}{said.unjudged(result)}",
             True,
             {"judged": count(judged, result.data.unit) if result.data.several else f"{judged:,}"},
         ),

@@ -53,7 +53,7 @@ def so_far(tally: Standings, systems: tuple[str, ...], most: int) -> str:
 
 def facts(result: Selection) -> list[Fact]:
     """All facts, the decision first."""
-    judged = f"{result.judged_in_words} of {said.of_items(result)}{result.also_judged}"
+    judged = f"{result.judged_in_words} of {said.of_items(result)}{said.identical(result)}{result.also_judged}"
     epsilon, worth = result.options.epsilon, result.proxy_worth
     chosen = f" (ε {epsilon[0]:g} and {epsilon[1]:g})" if epsilon else ""
     own = [
@@ -62,7 +62,7 @@ def facts(result: Selection) -> list[Fact]:
             "judged",
             Section.EVIDENCE,
             "judged",
-            f"{judged}{said.identical(result)}, by {said.judged_by(result)}{said.unjudged(result)}{_begun(result)}",
+            f"{judged}, by {said.judged_by(result)}{said.unjudged(result)}{_begun(result)}",
             first=True,
         ),
         Fact("rates", Section.EVIDENCE, "win rates", _rates(result), first=True),

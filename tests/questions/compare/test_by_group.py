@@ -282,7 +282,7 @@ def test_tests_of_groups_that_the_budget_cut_off_are_no_pass(tmp_path, monkeypat
     assert "does not cover the worst case of the next query, $0.010" in why[1]
     open_ = [row for row in cut["groups"] if row["claim"] == "open"]
     wanted = sum(min(row["more"] or row["items"], row["items"] - row["judged"]) for row in open_)
-    recorded, advice = cut["advice"]
+    advice, recorded = cut["advice"]
     assert (recorded["code"], advice["code"], advice["judgments"]) == ("recorded_costs", "raise_budget", wanted)
     assert advice["budget"] == pytest.approx((cut["judged"] + cut["further"] + wanted) / 100)
     plain = unwrapped(commandline.judgeloop(*asked[:-1], "--budget", budget, "--ledger", "c").stdout)

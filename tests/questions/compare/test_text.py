@@ -317,7 +317,7 @@ def with_blocks(each):
 )
 def test_a_budget_that_was_too_small_names_one_that_is_enough(changes, budget, judgments):
     result = undecided(spend=replace(SPEND, next_p=10**10), **changes)
-    *others, advice = result.advice
+    advice, *others = result.advice
     assert advice.code is NoteCode.RAISE_BUDGET
     assert any("A dry run says" in one.message for one in others) is (not result.judged)
     assert advice.values == {"budget": budget, "judgments": judgments}
@@ -339,13 +339,13 @@ def test_a_condition_that_breaks_a_run_says_what_to_do(won):
 def test_the_money_that_controls_took_and_a_budget_of_the_ledger_are_named():
     spend = replace(SPEND, controls_p=10**10, next_p=10**10)
     untested = {"tally": Tally(items=100), "controls": (ControlTally(8),)}
-    only, enough = undecided(spend=spend, **untested).advice
+    enough, only = undecided(spend=spend, **untested).advice
     assert (only.code, enough.code) == ("only_controls", "raise_budget")
     each = undecided(spend=spend, **untested).usd_for(1)
     assert each < 0.01
     assert enough.values["budget"] == pytest.approx(0.042 + (100 + 40 - 8 - 1) * each + 0.01, abs=0.01)
     short = undecided(spend=replace(spend, next_p=0, ledger_left_p=1), **untested)
-    assert codes(short.advice) == ["only_controls", "ledger_short"]
+    assert codes(short.advice) == ["ledger_short", "only_controls"]
 
 
 def test_a_required_winner_within_the_gap_is_asked_about_without_it():
@@ -380,7 +380,7 @@ def test_no_budget_above_the_ceiling_is_advised():
 
 def test_a_pair_of_a_night_is_told_to_raise_the_budget_of_the_night_without_a_sum_of_its_own():
     result = undecided(spend=replace(SPEND, next_p=10**10), night="2026-11-24-nightly")
-    advice = result.advice[-1]
+    advice = result.advice[0]
     assert (advice.code, advice.values) == (NoteCode.RAISE_NIGHT, {"night": "2026-11-24-nightly"})
     assert not re.search(r"budget=|\$", advice.message)
 
@@ -584,7 +584,7 @@ def test_more_empty_outputs_than_the_baseline_has_are_a_warning(candidate, warne
     ("spend", "parts"),
     [
         (SPEND, ["$0.021 now, 12 attempts, 3 answered from the ledger"]),
-        (replace(SPEND, unconfirmed_p=10**10), ["$0.010 of it at the maximum, for failed attempts"]),
+        (replace(SPEND, unconfirmed_p=10**10), ["$0.032, and $0.010 held for failed calls, of $5.00"]),
         (Spend(attempts=1), ["$0.00 now, 1 attempt, 0 answered from the ledger"]),
         (Spend(rehearsed_p=10**12), ["$1.00 of recorded costs"]),
         (Spend(known=False), ["cost unknown, as the model has no price"]),
@@ -762,7 +762,7 @@ def test_a_budget_that_failed_attempts_used_up_says_so():
     spend = replace(SPEND, unconfirmed_p=3 * 10**10, next_p=10**10)
     result = undecided(spend=spend, tally=Tally(items=100))
     assert result.exit_code == 4
-    assert result.page.headline.endswith(": attempts that failed, and may have been billed, used up the budget.")
+    assert result.page.headline.endswith(", and may have been billed, left too little of the budget for one call.")
     assert codes(result.advice) == ["held_by_failures", "make_up", "then_resume"]
     assert result.advice[1].values["budget"] == 5.03, "what is left beside the failures is the budget that was given"
     assert codes(undecided(spend=spend, tally=Tally(items=100), most_usd=5.02).advice) == [
@@ -779,7 +779,8 @@ def test_a_judge_that_answered_nothing_until_the_deadline_has_failed():
     late = "the deadline of 8 s is reached; the last call failed: no reply within 120 s"
     silent = Spend(run_p=46 * 10**9, unconfirmed_p=46 * 10**9, budget_p=10**12, attempts=8)
     assert stopped(late, silent) == (4, ["fix", "then_resume"])
-    assert stopped(late, SPEND) == (3, ["resume"]), "it has answered before"
+    assert stopped(late, SPEND) == (4, ["fix", "then_resume"]), "it answered an earlier command"
+    assert stopped(late, replace(SPEND, replies=1)) == (3, ["resume"])
     assert stopped("the deadline of 8 s is reached", silent) == (3, ["resume"]), "nothing has failed"
 
 
@@ -809,15 +810,17 @@ def test_nothing_is_said_of_abstentions_where_nothing_was_asked():
 
 
 def test_outputs_that_are_all_the_same_come_before_what_follows_from_them():
-    tied = Tally(items=100, ties=40, both=40, flips=40)
+    tied = Tally(items=100, ties=60, both=60, flips=50)
     changes = {"tally": tied, "not_worse": 0.1, "max_flips": 0.5, "order": "both"}
     result = undecided(**changes, repeated={"large": 100}, empty={"large": 100})
-    assert codes(result.warnings) == ["output_repeated", "outputs_empty", "many_flips"]
+    assert codes(result.warnings) == ["output_repeated", "outputs_empty", "many_flips", "all_ties"]
     assert codes(result.advice) == ["one_output", "steadier_judge"]
     assert result.advice[0].values == {"system": "large"}
     other = undecided(**changes, repeated={"large": 90})
     assert codes(other.advice) == ["steadier_judge"]
-    assert codes(other.warnings) == ["output_repeated", "many_flips"]
+    assert codes(other.warnings) == ["all_ties", "output_repeated", "many_flips"]
+    turned = undecided(**changes | {"tally": replace(tied, flips=60)})
+    assert codes(turned.warnings) == ["many_flips"], "the judge never said that two are level"
 
 
 def test_a_gate_that_a_group_fails_states_the_risk_of_naming_a_group():
@@ -871,7 +874,7 @@ def test_a_limit_below_the_items_there_are_is_raised_before_items_are_added():
 
 def test_a_gate_that_is_level_where_its_money_ends_says_how_often_an_equal_system_passes():
     level = {"tally": Tally(items=240, wins=(18, 18), ties=21), "more_judgments": None, "not_worse": 0.1}
-    likely, budget = undecided(spend=replace(SPEND, next_p=10**10), **level).advice
+    budget, likely = undecided(spend=replace(SPEND, next_p=10**10), **level).advice
     assert (likely.code, likely.values["limit"], budget.code) == ("equal_passes_with", 240, "raise_budget")
 
 
