@@ -127,7 +127,7 @@ def test_an_outage_after_the_controls_is_no_abstention_and_draws_no_lead(judge):
     assert "no result: the judge failed" in done.stderr
     assert "not needed" not in done.stderr
     assert json.loads(Path("verdict.json").read_text())["stop_reason"] == "judge_failed"
-    assert "for failed attempts that may have been billed" in Path("verdict.html").read_text()
+    assert "held for failed calls" in Path("verdict.html").read_text()
     assert 'name="abstentions"' not in Path("verdict.xml").read_text()
     assert re.search("all attempts at .* failed|calls in a row failed", done.stderr)
     assert len(list(ET.parse("verdict.xml").getroot().iter("error"))) == 1
@@ -257,8 +257,8 @@ def test_where_the_money_ends_in_the_controls_of_a_new_model_it_is_said_whose_ve
     server.respond = named("judge-2")
     found = json.loads(compare(server, *run, "--budget", "0.0205").stdout)
     assert (found["run"], found["judged"], found["judge_models"]) == (first["run"], 0, [["judge-1", "judge-2"]])
-    said, enough = found["advice"]
-    assert (said["code"], enough["code"]) == ("nothing_counts", "raise_budget")
+    enough, said = found["advice"]
+    assert (enough["code"], said["code"]) == ("raise_budget", "nothing_counts")
     then = json.loads(compare(server, *run, "--budget", enough["budget"]).stdout)
     assert (then["run"], then["stop_reason"] == "budget", then["judged"] > 0) == (first["run"], False, True)
 
@@ -324,7 +324,8 @@ def test_a_gate_warns_of_a_judge_that_was_replaced_with_both_names_and_what_does
     assert found["superseded"] == [{"judge-1": warning["verdicts"]}]
     assert warning["verdicts"] == found["again"] > 0
     kept = json.loads(compare(server, *TIES, "--json").stdout)
-    assert (kept["warnings"][0], kept["again"], kept["again_usd"]) == (warning, 0, 0.0), "nothing is asked now"
+    assert "judge_replaced" not in [one["code"] for one in kept["warnings"]], "nothing is asked now"
+    assert (kept["again"], kept["again_usd"]) == (0, 0.0)
     assert compare(server, *TIES, "JUDGELOOP_FAIL_ON_WARNING=true").exit_code == 5
 
 
