@@ -160,7 +160,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
     "{asked} right, {level}.",
     NoteCode.JUDGE_CHANGED: "The verdicts of {judge} are by {models:model}: {said}.",
-    NoteCode.JUDGE_REPLACED: "{judge} answers as {model} now. What {before} said does not count, and was asked again: "
+    NoteCode.JUDGE_REPLACED: "{judge} answers as {model}. What {before} said does not count, and was asked again: "
     "{verdicts:verdict}.",
     NoteCode.CONTROLS_NOT_PASSED: f"{{judge}} was not shown to {TELL}: "
     "{right} of {asked} controls right, {level}. If your criteria ignore the question (valid JSON, tone), set "

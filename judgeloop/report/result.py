@@ -598,10 +598,10 @@ class RunResult(Part):
         return (note(NoteCode.ALL_TIES, judged=differing),) if said >= FEWEST_TIES else ()
 
     def _replaced(self) -> Iterable[Note]:
-        """Yield of each judge that another model answers now, and how many verdicts this command asked again."""
+        """Yield of each judge that another model answers now, and how many verdicts that made void."""
         each = zip(self.setup.judges, self.counts.answered_by, self.counts.superseded, strict=False)
         for judge, models, before in each:
-            if models and before and self.spend.again:
+            if models and before:
                 values = {"before": " and ".join(sorted(before)), "verdicts": sum(before.values())}
                 yield note(NoteCode.JUDGE_REPLACED, judge=judge, model=models[-1].model, **values)
 
