@@ -303,7 +303,8 @@ class Attempts:
     async def _note_failure(self, error: JudgeError, call: Call, ticket: Ticket) -> Abstention | None:
         """Book a failed attempt; return an abstention if its item is to blame."""
         refused, end = None, End.FAILED
-        self._state.trouble = str(error)
+        if error.kind is not ErrorKind.QUIT:  # who leaves has not failed
+            self._state.trouble = str(error)
         match error.kind:
             case ErrorKind.CROWDED | ErrorKind.SCARCE:
                 self._pace.was_crowded()

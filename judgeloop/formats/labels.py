@@ -157,7 +157,8 @@ def _folded(table: Table, row: Row) -> Fields:
     for name, value in row.fields.items():
         if found.setdefault(normal(name), value) != value:
             raise table.wrong(f"the column {normal(name)!r} appears twice, as {name!r} is one, too", row.line)
-    if {"system", "against"} <= found.keys():  # a file of verdicts of judgeloop
+    if {"system", "against"} <= found.keys():  # a file of verdicts of judgeloop, whose scores are the first one's
+        found.pop("shown_first", None)
         return found | {"model_a": found["system"], "model_b": found["against"]}
     for own in ("model_a", "model_b"):
         if (other := next((name for name in COLUMNS[own] if name in found), own)) != own:

@@ -115,7 +115,8 @@ def _named(first: Sequence[Fact], gone: Sequence[str]) -> list[Fact]:
 
     def said(one: Fact) -> str:
         if one.key == JUDGED and votes:
-            return f"{one.text}: {votes}"
+            text, *silent = one.text.split("; ")
+            return "; ".join([f"{text}: {votes}", *silent])
         return BEGINS[one.key].split(one.text)[0] if one.key in BEGINS and one.key in gone else one.text
 
     kept = (one for one in first if one.label and gone.count(one.key) <= (one.key in stay))

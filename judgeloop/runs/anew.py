@@ -16,6 +16,7 @@ LONGEST_VALUE = 16  # characters shown of a digest or another ingredient; addres
 # What says nothing: the order differs with the seed, and the result says what was asked again of another model.
 IDLE = {"order of presentation", AGAIN_OF}
 FORM = f"{PARAMETER}form"  # of the page, which a verdict of the terminal has not
+CHANGED = {f"{PARAMETER}{SOURCE}": "its code has changed", f"{PARAMETER}rubric": "the rubric has changed"}  # digests
 OTHERS = {FIRST, SECOND, RATED}  # where these differ between runs on the same outputs, a call was a control
 
 
@@ -83,9 +84,7 @@ def _said(reader: LedgerReader, run: str) -> str:
     if not differences.keys() - IDLE:
         return ""
     told = ", ".join(
-        "its code has changed"
-        if name == f"{PARAMETER}{SOURCE}"
-        else f"{name.removeprefix(PARAMETER)} {_short(then)} then, {_short(now)} now"
+        CHANGED[name] if name in CHANGED else f"{name.removeprefix(PARAMETER)} {_short(then)} then, {_short(now)} now"
         for name, (then, now) in differences.items()
         if name not in IDLE
     )

@@ -216,6 +216,18 @@ def test_what_people_said_before_is_in_the_ledger_and_is_looked_at_once_in_whate
     assert all(people == "tie" for _, people, items in found["table"] if items)
 
 
+def test_a_rubric_is_that_of_the_people_who_are_believed_where_the_judge_reads_none(keys):
+    rubric = ("--rubric", "Which is kinder?")
+    keys("t")
+    judgeloop("compare", "old.jsonl", "new.jsonl", "--judge", "human", "--max-judgments", "12", *rubric,
+              JUDGELOOP_MIN_JUDGMENTS="12")  # fmt: skip
+    keys("")
+    assert values_of(agree("--truth", "ledger", *rubric, "--json"))["judged"] == 12
+    assert agree("--truth", "ledger").exit_code == 2, "no label without that rubric"
+    assert agree("--truth", "human", *rubric, "--dry-run").exit_code == 0
+    assert "has no effect" in agree("--truth", "labels.csv", *rubric).stderr
+
+
 def test_what_was_measured_of_a_model_is_not_said_of_another_behind_its_name(chat_server):
     def answers(name):
         def reply(request, number):

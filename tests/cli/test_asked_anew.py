@@ -68,3 +68,10 @@ def test_what_people_said_at_the_terminal_does_not_count_on_the_page(monkeypatch
     told = judgeloop(*asked, "--page").stderr
     assert "verdicts given at the terminal, as in the run " in told
     assert "do not count on the page; the command without `--page` uses them again" in told
+
+
+def test_another_rubric_is_named_and_not_its_digest(monkeypatch):
+    monkeypatch.setattr(human, "read_key_from_terminal", lambda: "a")
+    asked = ("compare", "a.jsonl", "b.jsonl", "--judge", "human")
+    judgeloop(*asked, "--rubric", "Which is kinder?")
+    assert judgeloop(*asked).stderr.strip().endswith("do not count here: the rubric has changed")

@@ -96,6 +96,7 @@ def test_an_interruption_waits_for_nobody_and_charges_no_call_in_hand(answers, t
     assert finished.spend.charged_p == answers * COST_P
     assert len(team.shown) > answers, "some were in hand"
     assert team.why is StopKind.INTERRUPTED
+    assert finished.ending.stop == interruption.why, "that they leave is no failed call"
 
 
 def test_what_is_in_hand_at_a_decision_is_let_go_and_changes_nothing(tmp_path):

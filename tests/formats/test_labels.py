@@ -39,6 +39,14 @@ def test_votes_are_words_numbers_or_names_below_any_header(words, scores):
     assert read(rows) == {"truth": scores}
 
 
+def test_verdicts_that_judgeloop_wrote_are_of_the_first_system_whichever_was_shown_first():
+    rows = [
+        {"item_id": at, "system": "old", "against": "new", "score": score, "winner": winner, "shown_first": shown}
+        for at, (score, winner, shown) in enumerate([(1.0, "old", "new"), (0.5, "", "old"), (0.0, "new", "new")])
+    ]
+    assert read(rows)["truth"][:3] == [A, TIE, B]
+
+
 def test_an_item_is_found_by_its_prompt_or_by_an_id_that_a_spreadsheet_wrote_as_a_number():
     assert read([{"question": " What is  3?", "vote": "a"}])["truth"][3] == A
     assert read([{"id": 4.0, "vote": "b"}, {"id": "5.0", "vote": "b"}])["truth"][4:] == [B, B]

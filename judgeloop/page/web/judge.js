@@ -171,7 +171,7 @@ function waits({ others, awaits, money, last: key, noted: withNote }) {
   const text = `${held} ${money ? `The budget holds no more ${thing()}s than people have in hand: it comes as soon as one of these is answered.` : others || awaits ? `${others ? "" : "You skipped them, or it takes another person. "}You may wait or close this window: more will probably come.` : "This page goes on by itself."}`;
   if (now.view !== "message" || $("mhead").textContent !== head || $("mtext").textContent !== text.trim()) message("A moment", head, text.trim(), [], does, "Everything is saved. The same link works again.");
 }
-const limitOf = ({ most, again }) => (again ? `${most}, of them ${again} again` : `${most}`);
+const limitOf = ({ most, again }, things = "") => `${most}${things}${again ? `, ${again} of them a second time` : ""}`;
 const openOf = ({ needs }, more = "") => (typeof needs === "number" ? `most runs like this end there without a decision${needs ? ` (with ${needs}${more}, most would decide)` : ""}` : "");
 const thing = () => (now.start?.rates ? "answer" : "pair");
 const did = () => [["judged by you", `${now.progress.mine ?? 0}`], ...(now.progress.skips ? [["skipped by you", `${now.progress.skips}`]] : [])];
@@ -206,9 +206,9 @@ async function hears(mine) { // while somebody pauses, that the run is over
 function start() {
   const { usual, most, again, judged, mine, affords, left, needs } = now.progress, { people, paid, rubric, checks, rates } = now.start, together = people > 1 ? ", by all of you together" : "";
   $("hello").textContent = `${now.name ? `Hello ${now.name}. ` : ""}${rates ? "How good is this answer?" : "Which answer is better?"}`;
-  const { each_s: each, usual_s: all } = now.time ?? {}, fixed = usual && usual[0] >= most, known = usual && usual[1] < most && judged <= usual[1], pace = each ? `about ${each < 150 ? `${fives(Math.round(each), Math.round)} s` : about(each)} each` : "", more = judged ? " more" : "", limit = limitOf({ most: judged ? `${left} more` : most, again }), open = affords && judged < affords ? "" : openOf({ needs: needs && Math.max(0, needs - judged) }, more), time = all ? `, ${about(all)}` : "";
+  const { each_s: each, usual_s: all } = now.time ?? {}, fixed = usual && usual[0] >= most, known = usual && usual[1] < most && judged <= usual[1], pace = each ? `about ${each < 150 ? `${fives(Math.round(each), Math.round)} s` : about(each)} each` : "", more = judged ? " more" : "", asked = { most: judged ? `${left} more` : most, again }, limit = limitOf(asked), open = affords && judged < affords ? "" : openOf({ needs: needs && Math.max(0, needs - judged) }, more), time = all ? `, ${about(all)}` : "";
   $("ends").textContent = `${fixed ? "" : "The run ends as soon as it is clear. "}You can stop at any time and go on later with the same link.`;
-  $("howlong").textContent = affords && judged < affords ? `About ${affords - judged}${more} ${thing()}s, as far as the budget goes${together}` : known ? `Usually about ${usual[1] - judged}${more} ${thing()}s${time}${together}` : most ? `${fixed ? "" : "At most "}${limit} ${thing()}s${open || fixed ? time : ""}${together}` : "Until it is clear";
+  $("howlong").textContent = affords && judged < affords ? `About ${affords - judged}${more} ${thing()}s, as far as the budget goes${together}` : known ? `Usually about ${usual[1] - judged}${more} ${thing()}s${time}${together}` : most ? `${fixed ? "" : "At most "}${limitOf(asked, ` ${thing()}s`)}${open || fixed ? time : ""}${together}` : "Until it is clear";
   const said = [...(known ? [judged ? `${judged} ${judged === 1 ? "is" : "are"} ${people > 1 || mine ? "judged" : "known"}` : affords ? `a decision usually takes ${usual[1]}` : `at least ${usual[0]}`, `at most ${limit}`] : []), ...(pace ? [pace] : [])].join(", ");
   $("howmany").textContent = [said, open].map((one) => one.replace(/^./, (first) => first.toUpperCase()).replace(/.$/, "$&.")).join(" ").trim();
   $("startrubric").textContent = rubric || (rates ? "How well the answer serves whoever asked." : "Better is the one that you would rather send to whoever asked.");
@@ -297,7 +297,7 @@ function progress() {
   if (live && more) $("forecast").replaceChildren(`· about ${fives(more[0], Math.floor)} to ${many} more`, el("span", "if", many < left ? " until a decision, if it goes on like this" : " until a decision or the limit"), ...(many < left ? [el("span", "if most", `; at most ${left} more`)] : []));
   else if (live) $("forecast").replaceChildren(`· ${near ? "a decision may be near, " : ""}at most ${left} more`);
   else if (affords && judged < affords) $("forecast").replaceChildren(`· about ${affords} in all, as far as the budget goes`);
-  else if (usual && judged <= usual[1] && usual[1] < most) $("forecast").replaceChildren(`· usually ${usual[1]} in all`, el("span", "if", ` until a decision, ${limit}`));
+  else if (usual && judged <= usual[1] && usual[1] < most) $("forecast").replaceChildren(`· usually ${usual[1]} in all`, el("span", "if", `${again ? ", second readings included" : " until a decision"}, ${limit}`));
   else $("forecast").replaceChildren(...(most ? [`· ${usual && judged > usual[1] ? "more than usual, " : ""}${limit}`] : []));
   now.minutes = live ? minutes?.map((one) => Math.max(1, Math.round(one))) : undefined;
   clock();
@@ -370,7 +370,7 @@ const STATES = { unopened: "has not begun", judging: "judges", waiting: "waits",
 function overview(said) {
   const paid = said.usd !== undefined, { people, usual } = said, checked = people.some((one) => one.checks);
   $("ohead").textContent = `${said.judged} judged`;
-  $("olead").textContent = `${usual ? `Foreseen before the first answer: a decision takes at least ${usual[0]} in all, usually about ${usual[1]}, at most ${limitOf(said)}${said.judged > usual[1] ? "; this one takes more than usual" : ""}. ` : said.most ? `At most ${limitOf(said)} are judged${openOf(said) && `; ${openOf(said)}`}. ` : ""}Who leads is printed where judgeloop was started, once the run has ended: to know it would sway those who judge.`;
+  $("olead").textContent = `${usual ? `Foreseen before the first answer: a decision takes at least ${usual[0]} in all, usually about ${usual[1]}, at most ${limitOf(said)}${said.judged > usual[1] ? "; this one takes more than usual" : ""}. ` : said.most ? `At most ${limitOf(said, " are judged")}${openOf(said) && `; ${openOf(said)}`}. ` : ""}Who leads is printed where judgeloop was started, once the run has ended: to know it would sway those who judge.`;
   $("ohand").textContent = said.in_hand ? counted(said.in_hand, "item") : "Nothing";
   $("ohandnote").textContent = said.readings && !said.in_hand ? `All else is judged: ${counted(said.readings, "item waits", "items wait")} for a second person, for at most 10 minutes.` : paid ? `${dollars(said.aside)} is set aside: at most 5 minutes are paid for each.` : "What is on people’s screens now.";
   $("otime").textContent = paid ? `${dollars(said.usd)}${said.budget === null ? "" : ` of ${dollars(said.budget)}`}` : minutesOf(said.seconds);

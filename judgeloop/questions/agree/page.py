@@ -112,7 +112,8 @@ def _where(result: Agreed, things: str, who: str) -> str:
     asked = result.judged + result.counts.abstentions  # of them, money or time may have ended the run
     every = result.items - (result.options.unlabelled if result.options.judge_all else 0)
     cut = result.options.chosen and asked < every
-    labelled = f"the {every if cut else result.judged:,} {things} {who} labelled"
+    the = "the " if result.options.chosen else ""  # of whoever is asked: they may have labelled more, before
+    labelled = f"{the}{every if cut else result.judged:,} {things} {who} labelled"
     if cut:
         labelled = f"{result.judged:,} of {labelled}"
         if asked == result.data.families:
@@ -310,7 +311,7 @@ def _widened(result: Agreed) -> str:
     more = found.cheap - found.labels
     if result.setup.sampled and more < found.labels:
         return (
-            f"the judge moved the estimate, not the bounds: it judged {count(more, 'item')} without a label, and "
+            f"the judge moved the estimate, not the bounds: it judged {count(more, 'more item')}, and "
             f"{found.labels:,} are needed; with `about=items` any number does"
         )
     if found.widened < LEAST_SHOWN:
@@ -370,9 +371,11 @@ def _halve(result: Agreed) -> str:
     too = gap and gap.interval and gap.to_halve - gap.labels == more
     what = "verdicts within a step" if result.rates else "the same verdict"
     what = f"intervals of {what} and of the gap by people" if too else f"interval of {what}"
-    left = result.options.unlabelled
-    lack = f"; these outputs have only {count(left, 'unlabelled item')}" if 0 < left < more else ""
-    if not result.options.chosen and result.judged + result.counts.abstentions >= result.items:
+    left, chosen = result.options.unlabelled, result.options.chosen
+    if not chosen:  # of several with the same prompt one is drawn
+        left = max(0, (result.data.families or result.items) - result.judged - result.counts.abstentions)
+    lack = f"; these outputs have only {left:,} more to label" if 0 < left < more else ""
+    if not (chosen or left):
         lack = "; of these outputs none is left"
     return f"about {more:,} would halve the {what}{lack}"
 

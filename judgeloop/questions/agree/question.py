@@ -36,6 +36,7 @@ from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
 from judgeloop.formats.labels import Labels, people_of, read_labels
 from judgeloop.judges.base import PageOptions
+from judgeloop.judges.catalogue import parse_spec
 from judgeloop.judges.human import HumanJudge
 from judgeloop.judges.page import PageJudge
 from judgeloop.judges.wage import Wage
@@ -132,10 +133,7 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
 
     def inputs(self, config: AgreeSettings, environment: Mapping[str, str], *, offline: bool) -> Inputs:
         """What is read, with the labels; without anybody to ask, only the items that have one."""
-        # What is said of people is said of those who are asked for the truth.
-        judging = replace(
-            config, page=False, people=(), page_url=None, human_price=None, shared=None, repeated=None, checks=False
-        )
+        judging = _of_judge(config)
         tables = [one for one in config.truth if not isinstance(one, str)]
         alone = len(tables) == len(config.truth) and not config.judge_all
         people: list[Labels] = []
@@ -147,8 +145,7 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
             whole.extend(pool.items)
             return pool.only({pool.items[at].id for at in _labelled(people)}) if alone else pool
 
-        asked = judging if config.asked == HUMAN else config
-        found = read_inputs(asked, environment, offline=offline, narrowed=labelled)
+        found = read_inputs(judging, environment, offline=offline, narrowed=labelled)
         pool, truth = found.pool, None
         kept, without = {item.id for item in pool.items}, len(whole) - len(_labelled(people))
         left = [at for at, item in enumerate(whole) if item.id in kept]
@@ -352,6 +349,16 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         """How often the two agree so far."""
         del systems, longest
         return f"equal on {int(np.nansum(tally.equal)):,} of {tally.judged:,}" if tally.judged else ""
+
+
+def _of_judge(config: AgreeSettings) -> AgreeSettings:
+    """The settings of the judge alone: what is said of people is said of those who are believed."""
+    if config.asked == HUMAN:
+        config = replace(
+            config, page=False, people=(), page_url=None, human_price=None, shared=None, repeated=None, checks=False
+        )
+    reads = any("rubric" in parse_spec(spec)[0].reads for spec in config.specs)
+    return config if reads or not {HUMAN, OF_LEDGER} & {*map(str, config.truth)} else replace(config, rubric=None)
 
 
 def _labelled(people: Iterable[Labels]) -> frozenset[int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from annotated_types import Gt, Lt, MinLen
+from annotated_types import Ge, Gt, Lt, MinLen
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Order, Population
@@ -77,7 +77,11 @@ class AgreeSettings(RunSettings):
     risk: fields.Share = fields.run_setting(
         "Stated risk of each gate, and that an interval misses.", fields.STOPPING, common=True
     ).field(0.1)
-    max_judgments: fields.MaxJudgments = 10_000
+    max_judgments: Annotated[int, Ge(1)] = fields.run_setting(
+        f"Judgments at most. Default: {USUAL_OF_PEOPLE} where somebody is asked, else all with a label.",
+        fields.STOPPING,
+        common=True,
+    ).field(10_000)
     half_width: Annotated[float | None, Gt(0), Lt(0.5)] = fields.run_setting(
         "Ask a person until the interval reaches at most this far from the share of equal verdicts.",
         fields.STOPPING,

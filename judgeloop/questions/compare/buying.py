@@ -23,7 +23,7 @@ from judgeloop.runs.inputs import Inputs
 from judgeloop.runs.proxies import SUPPOSED, Known, Prices, best_block, prices_of_a_plan
 
 AHEAD, TIES = 0.2, 0.3  # the gap, and the share of ties, for which labels are reckoned
-USELESS = "it costs its price, and 1 to 3 % more labels"  # benchmarks/people.py
+USELESS = "you pay its price and 1 to 3 % more labels"  # benchmarks/people.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ def _said_of(offer: Offer, judge: str) -> Iterator[str]:
             f"{show_usd(round(one.cost_p)):>10}{hours:>8}{'  <- chosen' if one == found.chosen else ''}"
         ).rstrip()
     if found.chosen.each != 1:
-        yield f"If {proxy} foresees nothing of it, {USELESS}."
+        yield f"If {proxy} does not foresee the verdicts, {USELESS}."
     if offer.known is not None:
         r2, items = offer.known
         likely = f", with which it takes {_sum_of(found, offer.likely)}" if found.chosen.each != 1 else ""
@@ -180,7 +180,7 @@ def not_bought(found: Buying, proxy: str) -> Sequence[str]:
     why = "it would save less than it costs"
     if found.further:
         these = ", or `about=items`," if found.of_these else ""
-        why = f"the items are too few for it; {count(found.further, 'more item')}{these} would do"
+        why = f"the items are too few for it; {count(found.further, 'more item')} with other prompts{these} would do"
     return (f"{visible(proxy)} is not asked: {why}.",)
 
 

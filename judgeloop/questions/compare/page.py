@@ -345,9 +345,8 @@ def _votes(result: Comparison) -> str:
     unit = f" {result.data.unit if won == 1 else plural(result.data.unit)}" if result.data.several else ""
     wins, counts = f"{won:,}{unit} for {visible(first)}, {lost:,} for {visible(second)}", result.counts
     aside = 0 if unit else counts.asked - counts.judged - counts.abstentions - counts.ahead
-    silent = said.abstained(result)
     more = f"; {aside:,} more were judged, but do not count in the decision" if aside else ""
-    return f"{wins}, {count(result.ties, 'tie')}{silent and f', {silent}'}{more}"
+    return f"{wins}, {count(result.ties, 'tie')}{more}"
 
 
 def _gap(result: Comparison) -> str:

@@ -12,7 +12,7 @@ from judgeloop.questions.select.proxy import saves
 from judgeloop.report.words import visible
 from judgeloop.runs.proxies import SUPPOSED, Prices
 
-USELESS = "it costs its price, and up to 5 % more labels"  # benchmarks/people.py --select
+USELESS = "you pay its price and up to 5 % more labels"  # benchmarks/people.py --select
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Plan:
                 f"  {name:<24}{f'{labels:,.0f} labels':>12}{f'{verdicts:,} cheap':>14}{show_usd(round(cost_p)):>10}"
                 f"{hours:>8}{'  <- chosen' if chosen else ''}".rstrip()
             )
-        last = f"If {visible(proxy)} foresees nothing of it, {USELESS}." if self.bought else not_asked(proxy)
+        last = f"If {visible(proxy)} does not foresee the verdicts, {USELESS}." if self.bought else not_asked(proxy)
         return (*lines, last)
 
 

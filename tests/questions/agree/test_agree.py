@@ -144,7 +144,7 @@ def test_items_on_which_people_differ_alone_are_not_those_on_which_the_judge_dif
     assert [len(set(one.votes[1:])) for one in shown] == [1], "people say the same of it"
 
 
-@pytest.mark.parametrize(("labelled", "left"), [(40, "; these outputs have only 20 unlabelled items"), (60, "")])
+@pytest.mark.parametrize(("labelled", "left"), [(40, "; these outputs have only 20 more to label"), (60, "")])
 def test_how_many_labels_more_are_to_be_had_is_said_where_it_takes_more(agree, labelled, left):
     result = agree(often, labels(places=range(labelled)))
     (said,) = (one.text for one in result.page.facts if one.key == "halve")
@@ -177,7 +177,7 @@ def test_few_items_without_a_label_change_no_bound_and_the_line_says_how_many_it
     assert (result.corrected.widened, alone.corrected.widened) == (0, None)
     (said,) = (one for one in result.page.facts if one.key == "widened")
     assert said.first
-    assert "judged 20 items without a label, and 40 are needed" in said.text
+    assert "judged 20 more items, and 40 are needed" in said.text
 
 
 def test_labels_of_some_items_are_about_these_and_those_of_all_have_no_interval(agree):
@@ -564,7 +564,7 @@ def test_a_judge_that_foresees_nothing_of_the_labels_widens_the_gap_by_people_an
     assert not good.page.text("widened")
     many = agree(often, labels(places=range(ITEMS - 5)), judge_all=True)
     assert many.corrected.widened == pytest.approx(0)
-    assert "judged 5 items without a label" in many.page.text("widened")
+    assert "judged 5 more items" in many.page.text("widened")
 
 
 @pytest.fixture

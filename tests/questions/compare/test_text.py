@@ -437,7 +437,7 @@ def test_the_short_form_is_the_decision_the_cost_and_the_warnings():
 def test_the_votes_are_counted_with_what_is_no_vote():
     result = make_result(tally=Tally(items=100, wins=(1, 8), ties=1, abstentions=2), asked=14)
     assert detail(result, "votes") == (
-        "1 for small, 8 for large, 1 tie, 2 abstentions; 2 more were judged, but do not count in the decision"
+        "1 for small, 8 for large, 1 tie; 2 more were judged, but do not count in the decision"
     )
     label = replace(make_result().labels[0], reason=IDENTICAL, in_decision=True)
     assert replace(make_result(), labels=(label, label)).identical == 2
