@@ -78,7 +78,7 @@ class AgreeSettings(RunSettings):
         "Stated risk of each gate, and that an interval misses.", fields.STOPPING, common=True
     ).field(0.1)
     max_judgments: Annotated[int, Ge(1)] = fields.run_setting(
-        f"Judgments at most. Default: {USUAL_OF_PEOPLE} where somebody is asked, else all with a label.",
+        f"Judgments at most. Default: {USUAL_OF_PEOPLE} of a person, else all.",
         fields.STOPPING,
         common=True,
     ).field(10_000)
