@@ -136,7 +136,7 @@ def _text(found: Summary, output: Sequence[Path], *, quiet: bool, details: bool)
     report = f"Report: {', '.join(map(str, output))}. " if output else ""
     command = f"judgeloop runs --night {found.night}{of_ledger()}".replace(" ", TOGETHER)
     again = [one.name for one in found.lines if one.asks_again]
-    asks = f", which asks again ({some(again)})" if again else ""
+    asks = f", which goes on with {some(again)}" if again else ""
     more = wrapped(f"{report}All of it: --details{asks}. Each pair: {command}", columns())
     # Rows of other pairs give way to whole sentences on trouble, and these to one line each.
     whole = [(most, LONGEST_WHY) for most in range(MOST_LINES, found.trouble - 1, -1)]

@@ -145,8 +145,7 @@ def asked(result: RunResult) -> str:
         named = "".join(f" (run {run[:ID]} named {visible(name)})" for run, name in before.named.items())
         parts.append(f"{these} were compared {times(before.times)} on these items{how}{named}")
     if others:
-        was = "" if parts else "was compared "
-        parts.append(f"{visible(baseline)} {was}in {count(others, 'other run')}")
+        parts.append(f"{visible(baseline)} was compared in {count(others, 'other run')}")
     number = f"{result.wrong_in_all:.4g}"
     wrong = "wrong answer is" if number == "1" else "wrong answers are"
     return f"{', and '.join(parts)}; with this test, at most {number} {wrong} expected in all" if parts else ""
@@ -190,7 +189,7 @@ def on_items(about: Population, items: int, but: int = 0, families: str = "") ->
     >>> on_items(Population.THESE_ITEMS, 1200), on_items(Population.ITEMS_LIKE_THESE, 12)
     ('on these 1,200 items', 'on items like these 12')
     >>> on_items(Population.THESE_ITEMS, 1200, 20)
-    'on the 1,180 items that did not choose the baseline'
+    'on these 1,200 items but 20 that chose the baseline'
     >>> on_items(Population.ITEMS_LIKE_THESE, 40, families="8 families")
     'on items like these (8 families, each counts once; 40 items)'
     """
@@ -199,7 +198,7 @@ def on_items(about: Population, items: int, but: int = 0, families: str = "") ->
     if about is Population.ITEMS_LIKE_THESE:
         return f"on items like these {items:,}"
     if but:
-        return f"on the {count(items - but, 'item')} that did not choose the baseline"
+        return f"on these {items:,} items but {but:,} that chose the baseline"
     return f"on these {items:,} items" if items != 1 else "on this one item"
 
 
@@ -574,23 +573,25 @@ def of_controls(judge: str, tally: ControlTally | None) -> str:
 
 
 def money(result: RunResult) -> str:
-    """The money spent, what of the budget is held for failed calls, and the budget."""
+    """The money spent, the budget, and what is held for failed calls."""
     spend = result.spend
     spent = show_usd(spend.run_p - spend.unconfirmed_p) if spend.known else "an unknown amount"
-    spent += f", and {show_usd(spend.unconfirmed_p)} held for failed calls," if spend.unconfirmed_p else ""
-    now = f", {show_usd(spend.now_p)} of it now" if spend.known and spend.now_p < spend.run_p else ""
+    then = f", {show_usd(spend.now_p)} of it now" if spend.known and spend.now_p < spend.run_p else ""
+    if spend.unconfirmed_p:
+        then = f", and {show_usd(spend.unconfirmed_p)} held for failed calls"
     if spend.budget_p is None:
-        return f"{spent.rstrip(',')}{now}"
+        return f"{spent}{then}"
     if result.setup.night and not spend.over_p:  # its own part depends on when it ran
-        return f"{spent} of the night's budget{now}"
+        return f"{spent} of the night's budget{then}"
     budget = show_usd(spend.budget_p)
     if not spend.beyond:
-        return f"{spent} of {budget}{now}"
+        return f"{spent} of {budget}{then}"
     # Nothing is reserved beyond the budget in force, so that only a contradicted quote exceeds it.
+    held = then if spend.unconfirmed_p else ""
     if spend.over_p:
-        return f"BUDGET EXCEEDED: {spent} of {budget}"
+        return f"BUDGET EXCEEDED: {spent} of {budget}{held}"
     by = "with other commands" if spend.now_p else "spent by earlier commands"
-    return f"{spent.rstrip(',')}, {by}, of a budget of {budget} now"
+    return f"{spent}, {by}, of a budget of {budget} now{held}"
 
 
 def _cost(result: RunResult) -> str:

@@ -129,8 +129,7 @@ TEXTS: dict[NoteCode, str] = {
     "this judge prefers a position, or guesses where outputs are nearly alike.",
     NoteCode.ITEMS_LEFT_OUT: "The answer is about {items:item}; others are left out: {left_out}.",
     NoteCode.NEIGHBOURS: "The stated risk may not hold: verdicts on items that stand near each other in the files agree more "
-    "than others (p = {p:.2g}). Are they from the same documents, or of the same kind? Then they are no independent draws: "
-    "name what they share, `map=family=COLUMN`.",
+    "than others (p = {p:.2g}). If they share a document or a kind, name it: `map=family=COLUMN`.",
     NoteCode.OUTPUT_REPEATED: "{system} gives the same output for {repeated:,} of {items:item}.",
     NoteCode.OUTPUTS_EMPTY: "{system} has {empty:empty output}.",
     NoteCode.OUTPUTS_NOT_WHOLE: "Not all outputs of {system} are whole: {said}.",
@@ -145,7 +144,7 @@ TEXTS: dict[NoteCode, str] = {
     "judge was asked about none. Is it the same file twice?",
     NoteCode.ALL_TIES: "All {judged:verdict} on outputs that differ are ties: this judge may not fit these outputs.",
     NoteCode.ALL_SAME: "All {judged:score} are {score:.3g}: can this judge tell outputs apart?",
-    NoteCode.SEARCHED: "The risk does not hold if an earlier search on these items chose these two of {systems:system}: use other items.",
+    NoteCode.SEARCHED: "The risk does not hold if a search on these items chose these two of {systems:system}: use other items.",
     NoteCode.GROUPS_CUT: "Of the groups, {said}.",
     NoteCode.ASKED_OFTEN: "These outputs were compared {times:time} before: the chance that at least one of these {runs:test} gives a wrong answer may be {risk:.4g}{why}; take new items.",
     NoteCode.KNOWN_OTHERWISE: "The ledger holds more than this run drew, and it points the other way: {against:,} of "
@@ -197,8 +196,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_ASKED_NEAR: "All items are judged; more items may name a system, and `min_gap={gap}` probably does.",
     NoteCode.NOTHING_COUNTS: "{judge} answers as {model} now, and no verdict of {before} counts. A dry run says what an answer "
     "would probably cost.",
-    NoteCode.ONLY_CONTROLS: "Nothing has been judged but the controls that test the judge, which are asked once. A dry run says what "
-    "an answer would probably cost beside that.",
+    NoteCode.ONLY_CONTROLS: "Only the controls were asked so far, and they are not paid for again. A dry run says what an answer "
+    "would probably cost.",
     NoteCode.LEDGER_SHORT: "Rerun the command once that budget of the ledger starts again, or set a higher limit: "
     "`judgeloop budget` shows all.",
     NoteCode.NOTHING_JUDGED: "Nothing has been judged. A dry run says what an answer would probably cost.",
@@ -219,14 +218,14 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.NO_FORECAST: "How many judgments would decide is not known.",
     NoteCode.MORE_JUDGMENTS: "About {judgments:more judgment}{usd:expected} are probably enough.",
     NoteCode.LIMIT_ENOUGH: "`max_judgments={limit}`{usd:expected} is probably enough.",
-    NoteCode.TOO_EARLY: "Perhaps {judgments:more judgment} would decide, a rough guess{usd:expected}.",
-    NoteCode.TOO_EARLY_LIMIT: "Perhaps `max_judgments={limit}` would decide, a rough guess{usd:expected}.",
+    NoteCode.TOO_EARLY: "Perhaps {judgments:more judgment} would decide{usd:expected}, a rough guess.",
+    NoteCode.TOO_EARLY_LIMIT: "Perhaps `max_judgments={limit}` would decide{usd:expected}, a rough guess.",
     NoteCode.LEAD_STAYS: "If the lead stays at {lead:gap}, about {judgments:more judgment}{usd:expected} probably decide.",
     NoteCode.LEAD_STAYS_LIMIT: "If the lead stays at {lead:gap}, `max_judgments={limit}`{usd:expected} probably decides.",
     NoteCode.USUAL_JUDGMENTS: "For {systems:,} systems, about {judgments:more judgment}{usd:about} are usually enough.",
     NoteCode.USUAL_LIMIT: "`max_judgments={limit}`{usd:about} is usually enough for {systems:,} systems.",
     NoteCode.ALL_NAME: "`max_judgments={limit}`{usd:about} judges all: the best is then known.",
-    NoteCode.ALL_MAY_NAME: "`max_judgments={limit}`{usd:about} judges all, and may still name none.",
+    NoteCode.ALL_MAY_NAME: "`max_judgments={limit}`{usd:about} judges all, and decides only if the lead grows; else add items.",
     NoteCode.SAME_TEST: "The risk stays the same.",
     NoteCode.SECOND_TEST: "That is a new test, with its own risk; what is known is not paid for again.",
     NoteCode.ASK_FOR_BETTER: "Without `min_gap` the command asks whether {system} is better: a new test, with its own risk.",

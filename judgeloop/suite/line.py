@@ -46,7 +46,7 @@ DOUBTED = {
 }  # of a pair that may pass: a flip is a tie, and ties pass `not-worse`
 DATE = 10  # characters of a night's name that are its date
 # A column: by how much the gap moved, and on which items where these are not all of both nights.
-MOVED, ON_ALL, ON_BOTH = "moved", " ({} then, {:,} now)", " on the {:,} in both"
+MOVED, ON_ALL, ON_BOTH = "moved", " ({} then, {:,} now)", "on the {:,} in both: "
 OTHER_JUDGE, OTHERWISE = "judge changed", "asked otherwise"
 NOTHING = "\N{EN DASH}"  # the gap of a pair of which all outputs drawn are identical
 COMPARE = "compare"  # the question whose figure is a gap
@@ -185,14 +185,12 @@ class Line:
         points = self.question == COMPARE  # a score moves on its own scale
         known = [one for one in self.since.moved if one is not None]
         mean, *ends = (f"{round(100 * one) + 0:+.0f}" if points else f"{round(one, 3) + 0:+.3f}" for one in known)
-        where = (
-            ""
-            if since.same
-            else ON_ALL.format(count(since.many[0], since.unit), since.many[1])
-            if since.on_all
-            else ON_BOTH.format(since.both)
-        )
-        return (f"{mean} ({' to '.join(ends)})" if len({*ends}) > 1 else mean) + where
+        moved = f"{mean} ({' to '.join(ends)})" if len({*ends}) > 1 else mean
+        if since.same:
+            return moved
+        if since.on_all:
+            return moved + ON_ALL.format(count(since.many[0], since.unit), since.many[1])
+        return ON_BOTH.format(since.both) + moved
 
     @property
     def at_bound(self) -> bool:
@@ -260,6 +258,11 @@ class Line:
         for system, sign in ((self.systems[-1], EACH), (self.systems[0], FIRST)):
             text = re.sub(rf"(?<!\S){re.escape(visible(system))}(?![^\s,.;:])", sign, text)
         return text
+
+    @property
+    def headline_here(self) -> str:
+        """The headline on the page of a night, which has a word of its own for a pass that is doubtful."""
+        return self.headline.replace("PASSED:", f"{self.state.upper()}:", 1) if self.doubtful else self.headline
 
     def said(self, text: str) -> PairText:
         """A text of the pair, to be grouped."""

@@ -138,7 +138,7 @@ class Summary:
             elif max(one.last for one in models) < last.first:
                 olds.setdefault(models[-1].model, []).append(line.name)
         said = [f"Judge: “new” is {some(sorted(news))}."] if news else []
-        said += [f"By {model}, as nothing was asked since: {some(names)}." for model, names in olds.items()]
+        said += [f"Not asked again, so judged by {model}: {some(names)}." for model, names in olds.items()]
         return visible(" ".join(said))
 
     @property
@@ -404,7 +404,7 @@ class Summary:
         since = ((one.name, f"turned since the last night: {one.since.line}") for one in self.lines if one.since.line)
         turned = [PairText(name, text, text) for name, text in since]
         first = self._trouble_first
-        said = [one.said(f"{one.headline} Lost: {one.lost[0]}" if one.lost else one.headline) for one in first]
+        said = [one.said(one.headline_here + (f" Lost: {one.lost[0]}" if one.lost else "")) for one in first]
         note, new = GAP if any(one.gap for one in self.lines) else "", self._by_new
         note += f" {EQUAL_BOUND}" * any(one.at_bound for one in self.lines)
         columns: tuple[str, ...] = COLUMNS

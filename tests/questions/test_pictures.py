@@ -268,7 +268,7 @@ def test_a_search_says_which_judgments_and_items_do_not_count(tmp_path):
     assert result.page.text("judged").startswith(
         "4 judgments on 2 of 40 items, 1 with identical outputs, 6 more on 3 other items to choose the baseline, "
     )
-    assert "on the 37 items that did not choose the baseline" in result.page.headline
+    assert "on these 40 items but 3 that chose the baseline" in result.page.headline
     assert "not counted" not in selected(tmp_path).page.text("judged")
 
 

@@ -158,7 +158,7 @@ def test_a_pair_that_the_new_model_judges_on_a_later_night_has_another_judge_the
                 rf"^\\| {name} \\|.*\\| new \\|.*\\| judge changed \\|", Path("n.md").read_text(), re.MULTILINE
             )
         if night == 2:
-            assert "“new” is haiku-2. By haiku-1, as nothing was asked since: chat." in Path("n.md").read_text()
+            assert "“new” is haiku-2. Not asked again, so judged by haiku-1: chat." in Path("n.md").read_text()
             shown = judgeloop("runs", "show", pairs["chat"]["run"], "--details").stdout
             assert "its server calls it haiku-1" in " ".join(shown.split())
     assert other == [["mail"], ["chat"], []]

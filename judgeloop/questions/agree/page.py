@@ -78,15 +78,17 @@ def decision(result: Agreed, you: str = "you") -> str:
         same = round(result.people_equal * result.people_pairs)
         sentences.append(f"Two annotators agree on {same:,} of {result.people_pairs:,}.")
     if result.favours is not None:
-        sentences.append(f"It is kinder to {visible(result.favours)} than people are, by {_kinder_by(result)}.")
+        sentences.append(f"It is kinder to {visible(result.favours)} than {whom} are, by {_kinder_by(result)}.")
     if result.favours_length is not None:
         sentences.append(f"It likes the {result.favours_length} answer more than people do.")
     if not result.gates and not result.rates and result.off_interval is not None:
         shown = max(map(abs, result.off_interval)) <= MARGIN
         stands = "is" if shown else "is not" if result.off_by_more else "is not shown to be"
-        why = ": its gap is off by more" if result.off_by_more else ""
+        off = "its gap is " + (
+            "off by more" if result.off_by_more else "within that" if shown else "not shown to be within that"
+        )
         gate = f"a gate at a margin of {in_points(MARGIN)} between {' and '.join(map(visible, result.setup.systems))}"
-        sentences.append(f"It {stands} good enough for {gate}{why}.")
+        sentences.append(f"It {stands} good enough for {gate}: {off}.")
     return said.headline(result, " ".join(sentences))
 
 

@@ -337,7 +337,7 @@ def worse_than(result: Comparison, where: str, margin: float, *, by_margin: bool
     first, second = map(visible, result.setup.systems)
     if by_margin:
         return f"{second} is worse than {first} by more than {points(margin)} {where}."
-    return f"{second} is worse than {first} {where}; that fails, though it may be by less than {points(margin)}."
+    return f"{second} is worse than {first} {where}. That fails, even if it is by less than {points(margin)}."
 
 
 def _votes(result: Comparison) -> str:

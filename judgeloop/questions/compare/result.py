@@ -486,16 +486,12 @@ class Comparison(RunResult):
         lead, skipped = abs(self.gap or 0.0), self.counts.abstentions
         if self.leader is not None and skipped >= lead * self.judged:  # each takes one off the lead
             return (self.fewer_skips(skipped),)
-        reach = NoteCode.WITHIN_REACH if self.within_reach else NoteCode.OUT_OF_REACH
-        stays = note(reach, lead=lead, items=self.drawable) if lead else note(NoteCode.LEVEL)
         left = self.drawable - self.asked
-        if self.stop_reason is not StopKind.JUDGMENT_LIMIT:
-            return (stays,)
-        return (
-            stays,
-            note(NoteCode.ALL_MAY_NAME, limit=self.drawable, usd=self.usd_for(left)),
-            *self._further_test(left),
-        )
+        if self.stop_reason is StopKind.JUDGMENT_LIMIT:
+            every = note(NoteCode.ALL_MAY_NAME, limit=self.drawable, usd=self.usd_for(left))
+            return (every, *self._further_test(left))
+        reach = NoteCode.WITHIN_REACH if self.within_reach else NoteCode.OUT_OF_REACH
+        return (note(reach, lead=lead, items=self.drawable) if lead else note(NoteCode.LEVEL),)
 
     def _further_test(self, more: int) -> tuple[Note, ...]:
         """Whether so many more judgments belong to this test; () for a rule that promises nothing."""

@@ -264,7 +264,7 @@ def test_pairs_with_different_prompts_are_said_to_be_fewer_than_the_labels(agree
 
 
 def test_a_gate_at_a_margin_is_shown_once_both_bounds_lie_within_it(agree):
-    shown = "It is good enough for a gate at a margin of 10 points between old and new."
+    shown = "It is good enough for a gate at a margin of 10 points between old and new: its gap is within that."
     assert shown in agree(better, labels(), about="items").page.headline
     result = agree(often, labels())
     assert shown not in result.page.headline
