@@ -225,7 +225,7 @@ def test_a_level_judge_where_people_prefer_one_is_kinder_to_the_other_and_favour
     result = agree(lambda at: "old" if at % 2 else "new", labels(lambda at: "new" if at % 12 else "old"))
     assert (result.by_judge, result.favours) == (0.0, "old")
     least, most = result.off_interval
-    assert f"kinder to old than people are, by {100 * least:.0f} to {100 * most:.0f} points." in result.page.headline
+    assert f"kinder to old than you are, by {100 * least:.0f} to {100 * most:.0f} points." in result.page.headline
 
 
 def tie(*, prompt, first, second):
