@@ -318,8 +318,9 @@ class HumanJudge(BaseJudge):
         held = sum(sheet.judged and not sheet.settled.done() for sheet in self._sheets[: self._at])
         since = self._settled - self._counted + held
         judged = self._standing.judged + since
-        if self._standing.only_again and (more := self._standing.left(since)):
-            return f"{judged:,} judged; {only_again(more)}\n\n"
+        if self._standing.only_again:  # how many may follow if an answer turns the decision is not known
+            more = self._standing.left(since)
+            return f"{judged:,} judged{f'; {only_again(more)}' if more else ''}\n\n"
         said = f"{judged:,} of at most {self._standing.most:,} judged"
         if (likely := self._standing.likely(since)) is not None:
             said += f", about {_range(*likely)} more"

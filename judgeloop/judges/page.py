@@ -233,7 +233,8 @@ class PageJudge(BaseJudge):
         low, usual = standing.usual or (0, standing.most)
         rest, left = min(max(0, usual - known), standing.left()), standing.left()
         more = " more" if known else ""
-        twice = f", {standing.again:,} of them a second time" if standing.again else ""
+        number = "all" if standing.again >= left else f"{standing.again:,}"
+        twice = f", {number} of them a second time" if standing.again else ""
         time = f", about {planned(each * self._options.each * rest)} of people's time" if each and rest else ""
         ends = (
             ""

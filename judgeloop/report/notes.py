@@ -214,7 +214,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.LEVEL: "The systems are level so far: how many judgments would decide is not known.",
     NoteCode.OUT_OF_REACH: "If the lead stays at {lead:gap}, all {items:,} would not decide: add items.",
     NoteCode.WITHIN_REACH: "If the lead stays at {lead:gap}, all {items:,} would not decide, but it may change.",
-    NoteCode.FEWER_SKIPS: "With {skipped:,} of {asked:,} without a verdict, no number of judgments is likely to decide: {how}.",
+    NoteCode.FEWER_SKIPS: "{skipped:,} of {asked:,} without a verdict may turn the lead, so no number of judgments is likely to decide: {how}.",
     NoteCode.NO_FORECAST: "How many judgments would decide is not known.",
     NoteCode.MORE_JUDGMENTS: "About {judgments:more judgment}{usd:expected} are probably enough.",
     NoteCode.LIMIT_ENOUGH: "`max_judgments={limit}`{usd:expected} is probably enough.",

@@ -333,7 +333,7 @@ class Forecast:
             return ""
         every_p = self.beside_p + to_pico(str(self.usd_of_all or 0))
         enough = budget_over(spend.charged_p + max(self.cost_p.expected, every_p) + self.reserved_p)
-        return f" `budget={enough}` is enough for all at likely costs."
+        return f" `budget={enough}` is enough for all items at likely costs."
 
     def _after_warnings(self) -> Iterator[str]:
         """What groups can show, what has no price, and where prices, columns and settings are from."""

@@ -142,7 +142,10 @@ def test_undecided_says_why_and_what_would_decide_and_exits_3(recorded):
     assert unwrapped(result.stdout).startswith(
         "? OPEN: no winner yet between good-model and poor-model on items like these 30: the limit of 6 judgments is reached."
     )
-    assert re.search(r"Perhaps --max-judgments \d+ would decide \(expected cost \$0\.\d+\), a rough guess\.", unwrapped(result.stdout))
+    assert re.search(
+        r"Perhaps --max-judgments \d+ would decide \(expected cost \$0\.\d+\), a rough guess\.",
+        unwrapped(result.stdout),
+    )
     assert "The limit of 6 judgments is reached." in result.stdout
     outcome = json.loads(judgeloop(*limited, "--json").stdout)
     assert (outcome["winner"], outcome["stop_reason"]) == (None, "judgment_limit")

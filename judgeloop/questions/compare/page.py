@@ -405,7 +405,8 @@ def _by_items(result: Comparison) -> str:
         return ""
     first, second = result.setup.systems
     other = first if (result.leader == second) == (by_items < 0) else second
-    return f", {visible(other)} {signed(abs(by_items))} if each family counts as often as it has items"
+    each = "prompt" if result.data.by_prompt else "family"
+    return f", {visible(other)} {signed(abs(by_items))} if each {each} counts as often as it has items"
 
 
 def _among_decisive(result: Comparison) -> str:
