@@ -218,9 +218,10 @@ def _claimed(result: Comparison, where: str) -> str:
     first, second = map(visible, result.setup.systems)
     winner, loser = (first, second) if result.winner == result.setup.systems[0] else (second, first)
     margin = points(result.options.gap_asked or result.options.near_tie or 0.0)
+    better = f"{winner} is better than {loser}"
     claims = {
-        "better": f"{winner} is better than {loser} {where}",
-        "better_or_within": f"{winner} is better than {loser}, or less than {margin} behind it, {where}",
+        "better": f"{better} {where}",
+        "better_or_within": f"{better}, or less than {margin} behind it, {where}",
         "no_difference": f"{first} and {second} differ by at most {margin} {where}",
         "not_worse": f"{second} is not worse than {first} by {margin} or more {where}",
         "worse": f"{second} is worse than {first}{f' by more than {margin}' * result.worse_by_margin} {where}",
