@@ -46,7 +46,8 @@ CONFIDENCE_SETTINGS = {"confidence", "confidence_by"}  # used by a selector or b
 ZERO_OR_ONE = 0.25, "scores of 0 and 1, as many of each"
 RATINGS = 0.05, "ratings that spread as recorded ones do, with a variance of 0.05"
 LUCKY = 0.1  # the chance that the variance is as small as the low case takes it, roughly
-ASSUMED_MEAN = 0.5  # an interval is widest there
+ASSUMED_MEAN = 0.5  # of scores that spread the most
+BEYOND = 1.2  # times what scores that spread the most take: where the stakes of a run with a width aim
 
 
 class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
@@ -104,7 +105,7 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
     def identity(self, config: EstimateSettings, inputs: Inputs) -> dict[str, Any]:
         """The proxy and the confidences, and the stakes of bets, as others may end a run elsewhere."""
         proxy, confidence = inputs.proxy, inputs.confidence
-        stakes = {"stakes": VERSION} if config.selector_row.draws is Draws.EVEN else {}
+        stakes = {"stakes": [VERSION, BEYOND]} if config.selector_row.draws is Draws.EVEN else {}
         block = {}
         if config.proxy is not None and inputs.sampled:
             block = {"block": _blocks(config, inputs, families_drawn(config, inputs, config.selector_row)).each}
@@ -365,24 +366,24 @@ def more_to_know(rule: Precise, tally: Ratings, *, lucky: bool = False) -> int |
     each = max(one.variance for one in skips) * tally.asked / left if left > 0 else 0.0
     if lucky:
         each *= min(1.0, freedom / float(chdtri(freedom, LUCKY)))
-    return max(0, _enough(replace(rule, half_width=half), each, tally.asked) - tally.asked)
+    return max(0, _enough(replace(rule, half_width=half), each, tally.asked, moments.mean) - tally.asked)
 
 
-def _enough(rule: Precise, each: float, asked: int) -> int:
+def _enough(rule: Precise, each: float, asked: int, mean: float = ASSUMED_MEAN) -> int:
     """The fewest judgments above `asked` that make the interval narrow enough.
 
-    `each` is the variance of a single score. At most the population's items are returned.
+    `each` is the variance of a single score, `mean` that of all. At most the population's items are returned.
     """
     half = rule.half_width or 0.0
 
     def narrow(number: int) -> bool:
         left = 1 - number / rule.population
         if rule.even:
-            # Bets gain of a pool by the fourth root of what is left of it (measured); what is judged bounds the rest.
-            return number >= _independent(rule, half / left**0.25, each) or left <= half
-        moments = Moments(ASSUMED_MEAN, each / number * left, float(max(1, number - 1)))
+            # How much bets gain of a pool is measured; what is judged bounds the rest.
+            return number >= _independent(rule, half / left**0.4, each) or left <= half
+        moments = Moments(mean, each / number * left, float(max(1, number - 1)))
         found = interval_at_once(moments, number, rule.population, rule.threshold)
-        return found is not None and reach(ASSUMED_MEAN, found) <= half
+        return found is not None and reach(mean, found) <= half
 
     low, high = asked, rule.population
     while high - low > 1:
@@ -401,8 +402,11 @@ def _independent(rule: Precise, half: float, each: float) -> float:
 
 
 def _aim(rule: Precise) -> int:
-    """Where the stakes aim: at the end of an interval of scores that spread the most; without a width, of all items."""
+    """Where the stakes aim: beyond the end of an interval of scores that spread the most; without a width, all items.
+
+    Beyond it, as after a plan nothing is left to bet with: an interval that is a little too wide there stays so.
+    """
     if rule.half_width is None:
         return rule.items
     independent = _independent(rule, rule.half_width, ZERO_OR_ONE[0])
-    return math.ceil(independent / (1 + independent / rule.population))
+    return math.ceil(BEYOND * independent / (1 + independent / rule.population))
