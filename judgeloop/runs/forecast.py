@@ -327,13 +327,14 @@ class Forecast:
 
     @property
     def _probably_enough(self) -> str:
-        """A budget of the run for all judgments at likely costs, of which the last, too, is held at its maximum."""
-        spend = self.result.spend
+        """A budget of the run for all that it may judge at likely costs; the last, too, is held at its maximum."""
+        spend, most, items = self.result.spend, self.judgments.worst, self.questions - self.result.asked
         if spend.ledger_is_short or not self.priced or self.result.setup.night:
             return ""
-        every_p = self.beside_p + to_pico(str(self.usd_of_all or 0))
+        every_p = self.beside_p + round(to_pico(str(self.usd_of_all or 0)) * min(1, most / max(1, items)))
         enough = budget_over(spend.charged_p + max(self.cost_p.expected, every_p) + self.reserved_p)
-        return f" `budget={enough}` is enough for all items at likely costs."
+        which = "all items" if most >= items else f"these {most:,}"
+        return f" `budget={enough}` is enough for {which} at likely costs."
 
     def _after_warnings(self) -> Iterator[str]:
         """What groups can show, what has no price, and where prices, columns and settings are from."""
