@@ -250,3 +250,22 @@ def test_a_dry_run_counts_the_controls_that_pairs_share_once_as_the_night_asks_t
     _, night = play(1)
     asked = [json.dumps(request) for request in server.chat.requests]
     assert len(asked) == len(set(asked)) == sum(pair["asked"] for pair in night["pairs"])
+
+
+def test_what_its_old_model_decided_is_not_asked_again_once_the_new_one_was_repaired(server):
+    play(1)
+    server.model, server.inverted = "haiku-2", True
+    write("mail.jsonl", candidate(2))
+
+    def start(night):
+        before = len(server.chat.requests)
+        judgeloop("suite", "night.toml", "--night", f"2026-01-{night:02}", "-o", "night.json")
+        pairs = {pair["name"]: pair for pair in json.loads(Path("night.json").read_text())["pairs"]}
+        models = {name: [one["model"] for _, found in pair["answered_by"] for one in found] for name, pair in pairs.items()}
+        return pairs["mail"]["outcome"], models, len(server.chat.requests) > before
+
+    assert start(2) == ("broken", {"mail": [], "chat": ["haiku-1"]}, True)
+    server.inverted = False
+    assert start(2) == ("passed", {"mail": ["haiku-2"], "chat": ["haiku-1"]}, True)
+    for night in (2, 3):
+        assert start(night) == ("passed", {"mail": ["haiku-2"], "chat": ["haiku-1"]}, False)
