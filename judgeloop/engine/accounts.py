@@ -277,7 +277,9 @@ class Accounts:
         whole = f"the budget of {show_usd(terms.budget_p or 0)}"
         if (why := self._state.trouble) and need <= (spend.left_p or 0) + spend.held_p:  # nothing else held the rest
             kind, who = (StopKind.JUDGE_FAILED, "judge") if not planned.outputs else (StopKind.SYSTEM_FAILED, "system")
-            return StopReason(kind, f"the {who} failed: {why}; calls on their way held the money for another try")
+            return StopReason(
+                kind, f"the {who} failed: {why}; it was not tried again, as calls in flight held the rest of the money"
+            )
         held = f"; calls in flight held {show_usd(spend.held_p)} of it" if spend.held_p else ""
         return StopReason(
             StopKind.BUDGET,

@@ -167,6 +167,7 @@ ELSEWHERE = (
     "openrouter", "qwen", "together", "vertex",
 )  # fmt: skip
 LONGEST_NAME = 64  # characters
+_OWN_FILE = re.compile(r"(?:\./)?([\w/]+)\.py(?::+(\w+))?")  # code that is named by its file
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{LONGEST_NAME - 1}}}")
 FORMS = ", ".join(row.form for row in JUDGES)
 VERDICT_FORMS = tuple(dict.fromkeys(form for row in JUDGES for form in row.verdicts))
@@ -234,6 +235,8 @@ def _meant(spec: str, kind: str) -> str:
     lower, rest = spec.lower(), spec[len(kind) + 1 :]
     if lower.startswith(("http://", "https://")):
         return " (an address is given by `judge_base_url`, the model by openai/MODEL)"
+    if own := _OWN_FILE.fullmatch(spec):
+        return f" (did you mean python:{own[1].replace('/', '.')}:{own[2] or 'FUNCTION'}?)"
     for row in JUDGES:
         if row.models and lower.startswith(row.models):
             return f" (did you mean {row.kind}{row.mark}{lower}?)"

@@ -101,7 +101,7 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
         Fact(
             "holds",
             Section.GATE,
-            "holds",
+            "checks",
             "; ".join(_held(one, result) for one in gate if holds(one, result)),
             first=True,
         ),
@@ -141,9 +141,10 @@ def asked(result: RunResult) -> str:
     left, parts = len(before.risks) - before.answered, list[str]()
     if before.times:
         these = "these two" if len(result.setup.systems) == PAIR else "these outputs"
+        by = "by people " if result.by_hand else "by this judge " if len(result.setup.judges) == 1 else ""
         how = "" if not left else ", without an answer" if left == before.times else f", {left:,} without an answer"
         named = "".join(f" (run {run[:ID]} named {visible(name)})" for run, name in before.named.items())
-        parts.append(f"{these} were compared {times(before.times)} on these items{how}{named}")
+        parts.append(f"{these} were compared {by}{times(before.times)} on these items{how}{named}")
     if others:
         parts.append(f"{visible(baseline)} was compared in {count(others, 'other run')}")
     number = f"{result.wrong_in_all:.4g}"
@@ -184,12 +185,12 @@ def _required(condition: Condition) -> str:
 
 
 def on_items(about: Population, items: int, but: int = 0, families: str = "") -> str:
-    """Which items a decision is about: all `but` those that chose a baseline; how many `families` were drawn, if any.
+    """Which items a decision is about: without those that chose a baseline; how many `families` were drawn, if any.
 
     >>> on_items(Population.THESE_ITEMS, 1200), on_items(Population.ITEMS_LIKE_THESE, 12)
     ('on these 1,200 items', 'on items like these 12')
     >>> on_items(Population.THESE_ITEMS, 1200, 20)
-    'on these 1,200 items but 20 that chose the baseline'
+    'on these 1,200 items, without the 20 used to choose the baseline'
     >>> on_items(Population.ITEMS_LIKE_THESE, 40, families="8 families")
     'on items like these (8 families, each counts once; 40 items)'
     """
@@ -198,7 +199,7 @@ def on_items(about: Population, items: int, but: int = 0, families: str = "") ->
     if about is Population.ITEMS_LIKE_THESE:
         return f"on items like these {items:,}"
     if but:
-        return f"on these {items:,} items but {but:,} that chose the baseline"
+        return f"on these {items:,} items, without the {but:,} used to choose the baseline"
     return f"on these {items:,} items" if items != 1 else "on this one item"
 
 
@@ -378,7 +379,7 @@ def of_the_run(result: RunResult, max_flips: float | None, *, cut: bool = False)
         yield _flips(result, max_flips)
     elif result.setup.order is not None and result.counts.judged:
         counts, one_way = result.counts, result.setup.order in ONE_WAY
-        changed = f"{counts.flips_in_all:,} of {count(counts.both_in_all, 'verdict')} changed with the order"
+        changed = f"{counts.flips_in_all:,} of {counts.both_in_all:,} asked in both orders changed"
         found = "each pair was shown in one order" if one_way else changed
         yield Condition(FLIPS, Outcome.PASSED, found, requires=f"any share {MAY_CHANGE}")
     requires = (
@@ -436,8 +437,8 @@ def _flips(result: RunResult, most: float) -> Condition:
         return Condition(FLIPS, Outcome.PASSED, "no verdict could change with the order", requires=requires)
     chance = chance_of_so_many(flips, both, most)
     shown = chance <= FLIPS_RISK
-    said = f"{flips:,} of {count(both, 'verdict')} changed with the order{_with_groups(result)}"
-    too_few = f", too few to show more than {100 * most:.3g} %" if flips > most * both else ""
+    said = f"{flips:,} of {both:,} asked in both orders changed{_with_groups(result)}"
+    too_few = f", no proof that more than {100 * most:.3g} % do" if flips > most * both else ""
     said += f", which is more than {100 * most:.3g} %" if shown else too_few
     low, high = wilson_interval(flips, both)
     figures = f"95 % interval {per_cent(low)} to {per_cent(high)}; p = {chance:.2g}, and {FLIPS_RISK:g} or less fails"

@@ -108,7 +108,7 @@ class NoteCode(enum.StrEnum):
     RAISE_LIMIT = "raise_limit"
     RECORDED_COSTS = "recorded_costs"
     RAISE_BUDGET = "raise_budget"
-    BUDGET_AT_MOST = "budget_at_most"
+    RAISE_TO_LIMIT = "raise_to_limit"
     LEDGER_SHORT = "ledger_short"
     RAISE_NIGHT = "raise_night"
 
@@ -194,13 +194,13 @@ TEXTS: dict[NoteCode, str] = {
     "it names. Then rerun the command.",
     NoteCode.ALL_ASKED: "All items are judged; only more items tell more.",
     NoteCode.ALL_ASKED_NEAR: "All items are judged; more items may name a system, and `min_gap={gap}` probably does.",
-    NoteCode.NOTHING_COUNTS: "{judge} answers as {model} now, and no verdict of {before} counts. A dry run says what an answer "
+    NoteCode.NOTHING_COUNTS: "{judge} answers as {model} now, and no verdict of {before} counts. A dry run says what a result "
     "would probably cost.",
-    NoteCode.ONLY_CONTROLS: "Only the controls were asked so far, and they are not paid for again. A dry run says what an answer "
+    NoteCode.ONLY_CONTROLS: "Only the controls were asked so far, and they are not paid for again. A dry run says what a result "
     "would probably cost.",
     NoteCode.LEDGER_SHORT: "Rerun the command once that budget of the ledger starts again, or set a higher limit: "
     "`judgeloop budget` shows all.",
-    NoteCode.NOTHING_JUDGED: "Nothing has been judged. A dry run says what an answer would probably cost.",
+    NoteCode.NOTHING_JUDGED: "A dry run says what a result would probably cost.",
     NoteCode.TOO_FEW_JUDGED: "`max_judgments={limit}` judges the last {left:,}{usd:expected}.",
     NoteCode.REST_IS_EXACT: "`max_judgments={limit}` judges the last {left:,}{usd:expected}; the score is then exact.",
     NoteCode.ITEMS_WANTED: "With about {items:more {unit}} like these, a decision is likely.",
@@ -243,8 +243,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.RAISE_LIMIT: "Go on without `give_up`, the same test; or with a higher `max_judgments`, a new test, with its own risk.",
     NoteCode.RECORDED_COSTS: "The table has recorded costs, which count as if they were paid: `budget=none` and `max_judgments={every}` go "
     "through all of it.",
-    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` is probably enough for {judgments:more judgment}.",
-    NoteCode.BUDGET_AT_MOST: "`budget={budget:.10g}` covers {judgments:judgment} even at their maximum cost.",
+    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` in all is probably enough for {judgments:more judgment}.",
+    NoteCode.RAISE_TO_LIMIT: "`budget={budget:.10g}` in all probably reaches the limit: {judgments:more judgment}.",
     NoteCode.RAISE_NIGHT: "To go on tonight, raise the night's `budget`, or the pair's own if that ended it: a dry run of the suite "
     "says what that probably takes.",
 }

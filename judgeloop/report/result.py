@@ -445,7 +445,8 @@ class RunResult(Part):
             if not self.setup.night and any(one.code in UNFORESEEN for one in found):
                 return (every,)
             found = (*found, every)
-        return found if any(one.code in UNBOUGHT for one in found) else (*self._budget_enough(), *found)
+        unbought = any(one.code in UNBOUGHT for one in found)
+        return found if unbought else (*(one for one in self._budget_enough() if one not in found), *found)
 
     @property
     def _one_output(self) -> tuple[Note, ...]:
@@ -500,7 +501,7 @@ class RunResult(Part):
 
         Without a forecast it covers the rest of the limit: no decision is forecast, and one may come all the same. All
         take the mean cost so far, and the controls that are left, too; the last is held at what the budget did not
-        cover, as all are where no cost is known. None above the most that a budget may be.
+        cover. None above the most that a budget may be. A dry run says more where no cost is known.
         """
         spend = self.spend
         controls = sum(MOST - one.asked for one in self.counts.controls if one and one.end is None)
@@ -510,15 +511,17 @@ class RunResult(Part):
             return ()
         if night := self.setup.night:  # its budget is shared, and this run's is a part of it
             return (note(NoteCode.RAISE_NIGHT, night=night),)
-        more = (self.judged and self.wanted) or max(1, self.limit - self.asked)
-        usd = self.usd_for(1)
-        each_p = to_pico(str(usd)) if usd else spend.next_p
+        if not (usd := self.usd_for(1)):
+            return (self.nothing_judged,)
+        each_p, rest = to_pico(str(usd)), max(1, self.limit - self.asked)
+        wanted = self.judged and self.wanted
+        more = wanted or rest
         base_p = spend.charged_p + controls * each_p + spend.next_p - each_p
         if (most_usd := self.setup.most_usd) is not None:
             more = min(more, (to_pico(str(most_usd)) - base_p) // each_p)
         enough = float(budget_over(base_p + more * each_p))
         enough = enough if most_usd is None else min(enough, most_usd)
-        code = NoteCode.RAISE_BUDGET if usd else NoteCode.BUDGET_AT_MOST
+        code = NoteCode.RAISE_TO_LIMIT if not wanted and more == rest else NoteCode.RAISE_BUDGET
         return (note(code, budget=enough, judgments=more),) if more > 0 else ()
 
     @property

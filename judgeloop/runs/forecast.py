@@ -290,8 +290,12 @@ class Forecast:
             why = ", ".join(["verdicts in the ledger"] * (self.known > 0) + [FREE] * (free > self.known))
             yield f"{count(free, thing)} need{'s' * (free == 1)} no call ({why})."
         if result.setup.order == "both" and self.people is None:
-            fewer = "" if all(map(is_decision, result.setup.judges)) else " Ties need only one call, so expect fewer."
-            yield f"The figures count two calls an item.{fewer}"
+            fewer = (
+                ""
+                if all(map(is_decision, result.setup.judges))
+                else "; one that ties at once takes one, so expect fewer"
+            )
+            yield f"Each item counts as two calls{fewer}."
         expected, worst = self.controls
         if worst:
             yield f"The calls include {expected:,} to {worst:,} for controls, which test the judge first."
@@ -319,7 +323,7 @@ class Forecast:
             return f"The {shown} is enough at likely costs, but not at maximum costs."
         if self.affordable == 0:
             needs = f"A judgment reserves its maximum cost, about {show_usd(self.reserved_p)}"
-            first = f", after other calls for about {show_usd(self.beside_p)}" if self.beside_p else ""
+            first = f", after what is asked first, for about {show_usd(self.beside_p)}" if self.beside_p else ""
             return f"The {shown} covers no further judgment. {needs}{first}.{self._probably_enough}"
         ends = "probably too few to decide" if self.falls_short else "enough unless the run takes longer"
         more = self._probably_enough if self.falls_short else ""

@@ -258,7 +258,7 @@ def test_where_the_money_ends_in_the_controls_of_a_new_model_it_is_said_whose_ve
     found = json.loads(compare(server, *run, "--budget", "0.0205").stdout)
     assert (found["run"], found["judged"], found["judge_models"]) == (first["run"], 0, [["judge-1", "judge-2"]])
     enough, said = found["advice"]
-    assert (enough["code"], said["code"]) == ("raise_budget", "nothing_counts")
+    assert (enough["code"], said["code"]) == ("raise_to_limit", "nothing_counts")
     then = json.loads(compare(server, *run, "--budget", enough["budget"]).stdout)
     assert (then["run"], then["stop_reason"] == "budget", then["judged"] > 0) == (first["run"], False, True)
 

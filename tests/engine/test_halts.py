@@ -196,7 +196,7 @@ def test_a_judge_whose_calls_hold_the_rest_of_a_budget_is_what_ended_the_run():
     finished = run(judge, terms=Terms("run", budget_p=32 * CENT_P, policy=at_once))
     assert finished.ending.stop.kind is StopKind.JUDGE_FAILED
     assert finished.ending.stop.sentence == (
-        "the judge failed: HTTP 500: boom; calls on their way held the money for another try"
+        "the judge failed: HTTP 500: boom; it was not tried again, as calls in flight held the rest of the money"
     )
     assert finished.spend.charged_p <= 32 * CENT_P
     assert finished.spend.held_p == 0

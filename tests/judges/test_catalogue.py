@@ -52,6 +52,8 @@ def test_a_row_makes_the_judge_that_its_name_says(row, tmp_path):
         ("claude-sonnet-4-5", " (did you mean anthropic/claude-sonnet-4-5?)"),
         ("opnai/gpt-4.1", " (did you mean openai/gpt-4.1?)"),
         ("Human:me", " (did you mean human?)"),
+        ("judges/mine.py:judge", " (did you mean python:judges.mine:judge?)"),
+        ("./mine.py", " (did you mean python:mine:FUNCTION?)"),
         ("gemini-2.5-flash", " (did you mean openai/gemini-2.5-flash with `judge_base_url=URL`, its server?)"),
         ("ollama/qwen3:4b", " (did you mean openai/qwen3:4b with `judge_base_url=URL`, its server?)"),
         ("openrouter/meta/llama", " (did you mean openai/meta/llama with `judge_base_url=URL`, its server?)"),

@@ -84,7 +84,7 @@ def test_what_must_hold_stands_on_top_with_whether_it_does():
     passed = required(make_result(required_winner="large", max_flips=0.2))
     assert set(passed.values()) == {"✓ passed"}
     assert next(iter(passed)) == "large must be better than small (gap of large: +7 to +97 points)"
-    assert any("verdicts changed with the order" in one for one in passed)
+    assert any("asked in both orders changed" in one for one in passed)
     assert any("may be without a verdict: " in one for one in passed)
     failed = make_result(required_winner="small")
     (said,) = [one for one, state in required(failed).items() if state == "✗ FAILED"]
@@ -268,7 +268,7 @@ def test_a_search_says_which_judgments_and_items_do_not_count(tmp_path):
     assert result.page.text("judged").startswith(
         "4 judgments on 2 of 40 items, 1 with identical outputs, 6 more on 3 other items to choose the baseline, "
     )
-    assert "on these 40 items but 3 that chose the baseline" in result.page.headline
+    assert "on these 40 items, without the 3 used to choose the baseline" in result.page.headline
     assert "not counted" not in selected(tmp_path).page.text("judged")
 
 
@@ -310,7 +310,7 @@ def test_where_a_system_is_the_best_no_line_of_another_ends_above_it(tmp_path):
         chart, *_ = drawn(result)
         ends = {one.name: one.points[-1][1] for one in chart.lines if one.name}
         assert max(ends.values()) == ends[result.winner]
-        assert "by the items that both systems were judged on" in chart.note
+        assert "in direct comparison" in chart.note
         assert "may be level" not in chart.note
         lines = {one.name: one.points[-1] for one in result.course}
         level = max(set(lines) - {result.winner, ""}, key=lambda name: lines[name][1])

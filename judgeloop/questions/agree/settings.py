@@ -78,7 +78,7 @@ class AgreeSettings(RunSettings):
         "Stated risk of each gate, and that an interval misses.", fields.STOPPING, common=True
     ).field(0.1)
     max_judgments: Annotated[int, Ge(1)] = fields.run_setting(
-        f"Judgments at most. Default: all; where a person is asked {USUAL_OF_PEOPLE}.", fields.STOPPING, common=True
+        f"Judgments at most. Default: all; of a person {USUAL_OF_PEOPLE}.", fields.STOPPING, common=True
     ).field(10_000)
     half_width: Annotated[float | None, Gt(0), Lt(0.5)] = fields.run_setting(
         "Ask a person until the interval reaches at most this far from the share of equal verdicts.",

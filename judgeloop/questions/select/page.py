@@ -329,7 +329,7 @@ def _reading(leader: str, baseline: str, gap: float | None) -> str:
     below = f"below {'blue' if own else 'the band'} it is not the best"
     if gap:
         below = f"below the dashed line it is no more than {show_points(gap)} better than {leader}"
-    ends = "A line ends where its system was ruled out, by its bound or by the items that both systems were judged on"
+    ends = "A line ends where its system was ruled out, by its bound or in direct comparison"
     return (
         f"{blue}. Each other line is the highest win rate that its system may have; {below}. {ends}. "
         "These bounds hold all together."

@@ -318,7 +318,7 @@ def with_blocks(each):
 def test_a_budget_that_was_too_small_names_one_that_is_enough(changes, budget, judgments):
     result = undecided(spend=replace(SPEND, next_p=10**10), **changes)
     advice, *others = result.advice
-    assert advice.code is NoteCode.RAISE_BUDGET
+    assert advice.code is (NoteCode.RAISE_TO_LIMIT if "tally" in changes else NoteCode.RAISE_BUDGET)
     assert any("A dry run says" in one.message for one in others) is (not result.judged)
     assert advice.values == {"budget": budget, "judgments": judgments}
     assert f"`budget={budget}`" in advice.message
@@ -340,7 +340,7 @@ def test_the_money_that_controls_took_and_a_budget_of_the_ledger_are_named():
     spend = replace(SPEND, controls_p=10**10, next_p=10**10)
     untested = {"tally": Tally(items=100), "controls": (ControlTally(8),)}
     enough, only = undecided(spend=spend, **untested).advice
-    assert (only.code, enough.code) == ("only_controls", "raise_budget")
+    assert (only.code, enough.code) == ("only_controls", "raise_to_limit")
     each = undecided(spend=spend, **untested).usd_for(1)
     assert each < 0.01
     assert enough.values["budget"] == pytest.approx(0.042 + (100 + 40 - 8 - 1) * each + 0.01, abs=0.01)
@@ -875,7 +875,7 @@ def test_a_limit_below_the_items_there_are_is_raised_before_items_are_added():
 def test_a_gate_that_is_level_where_its_money_ends_says_how_often_an_equal_system_passes():
     level = {"tally": Tally(items=240, wins=(18, 18), ties=21), "more_judgments": None, "not_worse": 0.1}
     budget, likely = undecided(spend=replace(SPEND, next_p=10**10), **level).advice
-    assert (likely.code, likely.values["limit"], budget.code) == ("equal_passes_with", 240, "raise_budget")
+    assert (likely.code, likely.values["limit"], budget.code) == ("equal_passes_with", 240, "raise_to_limit")
 
 
 def test_a_page_says_beside_its_risk_what_earlier_tests_add_to_it():
