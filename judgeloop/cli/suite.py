@@ -40,8 +40,8 @@ ASKED = {Role.RUN, Role.KEY, Role.CONTENT, Role.REPORT}  # the parts of a run th
 MOST_WARNED = 3  # pairs or groups of them whose warnings a forecast shows
 FORECAST = ("pair", "items", "most calls", "expected cost", "worst cost")
 SHARED = "together: controls that pairs share are counted once."
-MORE = " Expected {}, above the {}: "
-LESS, UNKNOWN = "some pairs may stay undecided.", "a guess, often too high."  # without verdicts on such pairs
+MORE = " Expected to take {}, and {} is left: some pairs may stay undecided."
+GUESSED = " (a guess, often too high)"  # without verdicts on such pairs
 HELP = """Ask many questions within one budget, all at the same time.
 
 FILE has a table for each pair. It is data, as a judgeloop.toml that is found: the caller's settings win, and only the
@@ -136,7 +136,7 @@ def _text(found: Summary, output: Sequence[Path], *, quiet: bool, details: bool)
     report = f"Report: {', '.join(map(str, output))}. " if output else ""
     command = f"judgeloop runs --night {found.night}{of_ledger()}".replace(" ", TOGETHER)
     again = [one.name for one in found.lines if one.asks_again]
-    asks = f", which goes on with {some(again)}" if again else ""
+    asks = f" (this also asks the unfinished pair{'s' * (len(again) > 1)} {some(again)})" if again else ""
     more = wrapped(f"{report}All of it: --details{asks}. Each pair: {command}", columns())
     # Rows of other pairs give way to whole sentences on trouble, and these to one line each.
     whole = [(most, LONGEST_WHY) for most in range(MOST_LINES, found.trouble - 1, -1)]
@@ -222,9 +222,8 @@ def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: 
             stops = f"The night stops at {show_usd(limit_p)}: a budget of the ledger has no more left."
         if (expected_p := _together(list(found.values()))[1]) > limit_p:
             assumed = any(one.assumed for one in found.values() if not one.decided)
-            further, left = (" more", " that is left") if spent_p else ("", "")
-            stops += MORE.format(show_usd(expected_p) + further, show_usd(limit_p) + left)
-            stops += UNKNOWN if assumed else LESS
+            further = " more" * bool(spent_p) + GUESSED * assumed
+            stops += MORE.format(show_usd(expected_p) + further, show_usd(limit_p))
         own = [pair.name for pair, one in ready if pair.values["budget"] and (one.config.budget_p or 0) <= share_p]
         if low := [name for name in own if found[name].falls_short]:
             stops += f" A budget of its own is probably too low: {some(low)}."
@@ -268,12 +267,9 @@ def _forecast_page(found: Mapping[str, Forecast], wrong: Mapping[str, str], stop
         chances = [per_cent(one.passes) if one else "" for one in equal]
         lines = [(*line, one) for line, one in zip(lines, [*chances, ""], strict=True)]
         ties = {per_cent(one.ties) for one in equal if one}
-        # Several shares are tried where none is known.
-        tried = [one for name, one in zip(found, equal, strict=True) if one and len(found[name].equal) > 1]
-        guessed = f", or {per_cent(tried[0].ties)} where too few verdicts are known" if tried else ""
         shown = (*FORECAST, "equal passes")
-        share = f"with {ties.pop()} ties" if len(ties) == 1 else f"with as many ties as so far{guessed}"
-        note = f"equal passes: how often a system that is equal would pass if the money lasts, {share}."
+        share = f"{ties.pop()} ties" if len(ties) == 1 else "the ties of its expected case"
+        note = f"equal passes: how often a system that is equal would pass if the money lasts, with {share}."
     if together[0] != f"{sum(one.calls.worst for one in found.values()):,}":
         note = f"{SHARED} {note}".strip()
     warned = rows({name: " ".join(one.warnings) for name, one in found.items() if one.warnings})

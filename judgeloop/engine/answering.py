@@ -2,9 +2,9 @@
 
 A server may put another model behind the same name, so what is known of a judge is known of the model that its replies
 name; a reply without a name counts as the name asked for. Where one model alone counts, this is the one that is pinned,
-or that the first reply of this command names, or, if nothing is asked, that of the newest verdict that is used. A
-remembered verdict of another is left where it is, and asked again under a key of its own, in its turn. If yet another
-answers then, the next asking has a further key. Pure.
+or that the first reply of this command names, or, if nothing is asked, that of the newest verdict that is used, but for
+controls. A remembered verdict of another is left where it is, and asked again under a key of its own, in its turn. If
+yet another answers then, the next asking has a further key. Pure.
 """
 
 from collections import Counter
@@ -111,12 +111,13 @@ class AnsweringModel:
         return ANEW if self.stale or before not in {"", name} else None
 
     def settle(self, *, failed: bool) -> None:
-        """Where nothing was asked, the newest verdict that was used says whose count.
+        """Where nothing was asked, the newest verdict that was used says whose count; a control only without others.
 
-        After a `failed` test it is the one whose try this was.
+        A model that has had its controls elsewhere may have judged nothing here. After a `failed` test it is the one
+        whose try this was.
         """
         if self.one and not self.model and self.used:
-            newest = max(self.used.values(), key=lambda one: one.at).model
+            newest = max(self.used.values(), key=lambda one: (not one.control, one.at)).model
             self.model = (failed and self.supposed) or newest
 
     def forget(self) -> None:

@@ -147,8 +147,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.SEARCHED: "The risk does not hold if a search on these items chose these two of {systems:system}: use other items.",
     NoteCode.GROUPS_CUT: "Of the groups, {said}.",
     NoteCode.ASKED_OFTEN: "These outputs were compared {times:time} before: the chance that at least one of these {runs:test} gives a wrong answer may be {risk:.4g}{why}; take new items.",
-    NoteCode.KNOWN_OTHERWISE: "The ledger holds more than this run drew, and it points the other way: {against:,} of "
-    "{known:verdict} known are for {other}.",
+    NoteCode.KNOWN_OTHERWISE: "Here {other} is not ahead, {won:,} to {lost:,}; with the verdicts of other runs it is, "
+    "{against:,} to {fewer:,}.",
     NoteCode.DRIFT: "The verdicts changed during the run: over its first {half:draw} the gap for {system} is "
     "{first:points}, over the next {half:,} it is {second:points} points (p = {chance:.2g}). Draws are in random order, so the judge may "
     "have changed.",

@@ -12,11 +12,12 @@ from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import Outcome
 from judgeloop.core.records import PAIR
+from judgeloop.questions.compare.result import WORSE_FAILS
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.page import BADGES
 from judgeloop.report.result import RunResult
 from judgeloop.report.turned import NONE_TURNED, Since
-from judgeloop.report.words import count, visible
+from judgeloop.report.words import count, sentence, visible
 from judgeloop.suite.in_common import EACH, FIRST, PairText
 from judgeloop.suite.other_judge import Models
 
@@ -46,7 +47,8 @@ DOUBTED = {
 }  # of a pair that may pass: a flip is a tie, and ties pass `not-worse`
 DATE = 10  # characters of a night's name that are its date
 # A column: by how much the gap moved, and on which items where these are not all of both nights.
-MOVED, ON_ALL, ON_BOTH = "moved", " ({} then, {:,} now)", "on the {:,} in both: "
+MOVED, ON_ALL, ON_BOTH = "moved", " ({} then, {:,} now)", "on the {:,} in both: {}"
+MOST_OTHER = "other items ({})"  # that most are
 OTHER_JUDGE, OTHERWISE = "judge changed", "asked otherwise"
 NOTHING = "\N{EN DASH}"  # the gap of a pair of which all outputs drawn are identical
 COMPARE = "compare"  # the question whose figure is a gap
@@ -79,7 +81,7 @@ class Line:
     - `answered_by`: the models that answered for each judge, with dates and numbers of verdicts; `answered_before`: in
       the latest night before that has any. `again`, `again_p`: how many verdicts were asked again of another model, and
       their cost
-    - `warnings`: what to be careful of
+    - `warnings`: what to be careful of, first what puts it in doubt
     - `advice`: what would answer it, if it is undecided and the same command asks no more of it
     - `doubtful`: true if a pass may say little: all outputs looked at were identical, perhaps as the new system is
       a copy of the old, most verdicts changed with the order, another draw or search of the same items came before, the
@@ -190,7 +192,8 @@ class Line:
             return moved
         if since.on_all:
             return moved + ON_ALL.format(count(since.many[0], since.unit), since.many[1])
-        return ON_BOTH.format(since.both) + moved
+        on_both = ON_BOTH.format(since.both, moved)
+        return MOST_OTHER.format(on_both) if 2 * since.both < self.judged else on_both
 
     @property
     def at_bound(self) -> bool:
@@ -261,8 +264,19 @@ class Line:
 
     @property
     def headline_here(self) -> str:
-        """The headline on the page of a night, which has a word of its own for a pass that is doubtful."""
-        return self.headline.replace("PASSED:", f"{self.state.upper()}:", 1) if self.doubtful else self.headline
+        """The headline on the page of a night; of a pass that is doubtful with a word of its own, and why."""
+        if self.state not in DOUBTFUL.values():
+            return self.headline
+        why = [sentence(one.partition(": ")[0]) for one in self.warnings[:1]]
+        return " ".join([self.headline.replace("PASSED:", f"{self.state.upper()}:", 1), *why])
+
+    @property
+    def why_failed(self) -> str:
+        """Why a pair failed, as its headline says it, where its gap does not show that; empty of others."""
+        first, _, more = self.headline.removeprefix("FAILED: ").partition(". ")
+        if self.outcome is not Outcome.FAILED or not more:
+            return ""
+        return more[0].lower() + more[1:].rstrip(".") if more.startswith(WORSE_FAILS) else first
 
     def said(self, text: str) -> PairText:
         """A text of the pair, to be grouped."""

@@ -27,7 +27,7 @@ from judgeloop.report.result import RunResult
 from judgeloop.report.words import count
 from judgeloop.runs.judging import WITHOUT_LIMIT
 from judgeloop.runs.prepared import LENGTH, Prepared
-from judgeloop.suite.line import DATE, NOTHING, Line, is_doubtful, models_of
+from judgeloop.suite.line import DATE, DOUBTED, NOTHING, Line, is_doubtful, models_of
 from judgeloop.suite.settings import Pair, SuiteSettings
 
 OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
@@ -176,7 +176,7 @@ class Ended:
             answered_by=models_of(result),
             again=result.spend.again,
             again_p=result.spend.again_p,
-            warnings=tuple(one.message for one in result.warnings),
+            warnings=tuple(one.message for one in sorted(result.warnings, key=lambda one: one.code not in DOUBTED)),
             advice=_advice(result),
             goes_on=_goes_on(result),
             used_up=result.halt.kind is StopKind.BUDGET,
@@ -395,7 +395,7 @@ class _Suite:
             for other in self.ends.values():
                 _check(
                     other.ready is None or other.ready.run_id != ready.run_id,
-                    f"it asks the same as the pair {other.pair.name}, which answers it",
+                    f"asks the same as the pair {other.pair.name}; remove one of the two",
                 )
         except Exception as error:  # noqa: BLE001 - one pair's failure does not stop the others
             self.ends[pair.name] = end = Ended(pair, error=error)

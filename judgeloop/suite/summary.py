@@ -132,10 +132,11 @@ class Summary:
         news, olds, by_new = set[str](), dict[str, list[str]](), self._by_new
         by_judge = [(judge, line, models) for line in self.lines for judge, models in line.answered_by if models]
         for judge, line, models in by_judge:
-            last = max((one for of, _, every in by_judge if of == judge for one in every), key=lambda one: one.first)
+            every = [one for of, _, found in by_judge if of == judge for one in found]
+            newest = max(every, key=lambda one: one.first).model
             if line.name in by_new:
                 news |= {one.model for one in models} - {one.model for one in dict(line.answered_before).get(judge, ())}
-            elif max(one.last for one in models) < last.first:
+            elif max(one.last for one in models) < min(one.first for one in every if one.model == newest):
                 olds.setdefault(models[-1].model, []).append(line.name)
         said = [f"Judge: “new” is {some(sorted(news))}."] if news else []
         said += [f"Not asked again, so judged by {model}: {some(names)}." for model, names in olds.items()]
@@ -235,7 +236,9 @@ class Summary:
         table = (self._table(others, ". ".join(filter(None, (more, self._models)))),) if others else ()
         if not failed:
             return [Page((*above, *below), table, outcome=self.outcome)]
-        return [Page(tuple(above), (self._table(failed),), outcome=self.outcome), Page(tuple(below), table)]
+        by_why = self._by(lambda one: one.why_failed if one in failed else "")
+        why = "; ".join(f"{some([one.name for one in of])}: {said}" for said, of in by_why)
+        return [Page(tuple(above), (self._table(failed, why),), outcome=self.outcome), Page(tuple(below), table)]
 
     @property
     def trouble(self) -> int:
@@ -308,15 +311,20 @@ class Summary:
         if doubtful_p := sum(one.unconfirmed_p for one in self.lines):
             cost += f" {show_usd(doubtful_p)} of it is held for calls that failed, and may have been billed."
             cost += f" If the provider's bill shows none, `judgeloop ledger settle --run {self.night} 0{self.ledger}` frees it."
-        when = f"(--night {self.night[:DATE]})"
+        when = f"(on another day with --night {self.night[:DATE]})"
         if on := [one for one in self.lines if one.goes_on]:
-            broken = [one.name for one in on if one.outcome is Outcome.BROKEN]
-            again = f" Once the cause is gone ({some(broken)}), the same" if broken else " The same"
-            starved = [one for one in on if one.used_up]
-            first = " once that is freed" if starved else ""
-            if starved and not any(one.own_p for one in starved):
-                first += f", or with --budget {budget_over(self.budget_p + doubtful_p)}"
-            cost += f"{again} command goes on{first} {when}."
+            broken = {one.name for one in self.lines if one.outcome is Outcome.BROKEN}
+            fixed = [one.name for one in on if one.name in broken]
+            who = f" ({some(fixed)})" * (len(fixed) < len(broken))
+            # What is left may not be enough for calls that cost as much as those that failed.
+            lacks = self.budget_p - self.charged_p < doubtful_p
+            if starved := [one for one in on if one.used_up or (lacks and one.name in broken)]:
+                helps = not any(one.own_p or one.by_ledger for one in starved)
+                more = f" or give --budget {budget_over(self.budget_p + doubtful_p)}" * helps
+                cost += f" To go on{who}, free that money{more} {when}."
+            else:
+                cost += f" Once the cause is gone{who}, the" if fixed else " The"
+                cost += f" same command goes on {when}."
         elif any(one.ended_by_night and not one.hopeless for one in self.lines):
             enough = f": {self._enough}" if self._enough else ""
             cost += f" With a higher --budget it goes on {when}{enough}."

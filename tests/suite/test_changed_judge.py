@@ -209,6 +209,30 @@ def test_the_sentence_has_the_last_day_of_the_old_and_the_share_of_the_new():
     assert said(again, NEW).startswith("The judge changed: a, b; ")
 
 
+def test_a_pair_is_judged_by_the_old_model_alone_only_where_another_judged_others():
+    def note(*models):
+        lines = [
+            Line(
+                name=f"p{n}",
+                question="compare",
+                exit_code=0,
+                headline="",
+                answered_by=(("j", (one,)),),
+                answered_before=(("j", (OLD,)),) if one == OLD else (),
+            )
+            for n, one in enumerate(models)
+        ]
+        return (
+            Summary(night="2026-01-05-n", budget_p=0, lines=tuple(lines), known_models={("j", "a")}).page.tables[0].note
+        )
+
+    assert "Not asked again" not in note(OLD, replace(NEW, model="a")), "one model, at other times"
+    assert note(OLD, NEW).endswith("Not asked again, so judged by a: p0.")
+    late = replace(NEW, first="2026-01-05T02:40:00.000+00:00")
+    between = replace(OLD, last="2026-01-05T02:30:00.000+00:00")
+    assert "Not asked again" not in note(between, NEW, late), "models that take turns"
+
+
 def test_a_change_is_cut_to_two_lines_where_causes_are_cut_to_one_and_whole_on_the_page():
     given = Line(name="p", question="compare", exit_code=0, headline="", answered_by=(("j", (OLD, NEW)),))
     night = Summary(night="2026-01-05-n", budget_p=0, lines=(given,))
@@ -250,3 +274,24 @@ def test_a_dry_run_counts_the_controls_that_pairs_share_once_as_the_night_asks_t
     _, night = play(1)
     asked = [json.dumps(request) for request in server.chat.requests]
     assert len(asked) == len(set(asked)) == sum(pair["asked"] for pair in night["pairs"])
+
+
+def test_what_its_old_model_decided_is_not_asked_again_once_the_new_one_was_repaired(server):
+    play(1)
+    server.model, server.inverted = "haiku-2", True
+    write("mail.jsonl", candidate(2))
+
+    def start(night):
+        before = len(server.chat.requests)
+        judgeloop("suite", "night.toml", "--night", f"2026-01-{night:02}", "-o", "night.json")
+        pairs = {pair["name"]: pair for pair in json.loads(Path("night.json").read_text())["pairs"]}
+        models = {
+            name: [one["model"] for _, found in pair["answered_by"] for one in found] for name, pair in pairs.items()
+        }
+        return pairs["mail"]["outcome"], models, len(server.chat.requests) > before
+
+    assert start(2) == ("broken", {"mail": [], "chat": ["haiku-1"]}, True)
+    server.inverted = False
+    assert start(2) == ("passed", {"mail": ["haiku-2"], "chat": ["haiku-1"]}, True)
+    for night in (2, 3):
+        assert start(night) == ("passed", {"mail": ["haiku-2"], "chat": ["haiku-1"]}, False)

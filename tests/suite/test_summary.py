@@ -10,15 +10,16 @@ from support.results import make_result
 from judgeloop.core.outcomes import AnsweredBy, Outcome, Tally
 from judgeloop.ledger.records import Balance
 from judgeloop.methods.stats.drift import Halves
-from judgeloop.questions.compare.result import EQUAL_BOUND
+from judgeloop.questions.compare.result import EQUAL_BOUND, WORSE_FAILS
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.terminal import render
 from judgeloop.report.turned import Since
-from judgeloop.suite.line import DOUBTED, MOVED, ON_ALL, ON_BOTH, OTHER_JUDGE, Line, is_doubtful
+from judgeloop.suite.line import DOUBTED, MOST_OTHER, MOVED, ON_ALL, ON_BOTH, OTHER_JUDGE, Line, is_doubtful
 from judgeloop.suite.summary import ABOUT_NIGHTS, AS_BEFORE, BY_OTHER, FEW_MOVED, Summary
 
 USD = 10**12
 GATE = (("not-worse = 0.1", "the caller"),)
+ANOTHER_DAY = "(on another day with --night 2026-01-02)"
 CONTROLS = "No winner yet between old and {} on items like these 300: openai/m cannot tell an answer."
 
 
@@ -183,7 +184,9 @@ def test_a_change_since_the_last_night_has_its_interval_and_a_small_line():
     few = replace(fell, since=Since((), 4, (-0.13, -0.3, 0.04), on_all=True, many=(14, 6)))
     on_all = ON_ALL.format("14 items", 6)
     assert few.moved == f"-13 (-30 to +4){on_all}", "that the items are others stands where the figure does"
-    assert replace(few, since=Since((), 10, (0.1, -0.06, 0.26))).moved == f"{ON_BOTH.format(10)}+10 (-6 to +26)"
+    assert replace(few, since=Since((), 10, (0.1, -0.06, 0.26))).moved == ON_BOTH.format(10, "+10 (-6 to +26)")
+    most_other = replace(few, judged=21, since=Since((), 10, (0.0, 0.0, 0.0))).moved
+    assert most_other == MOST_OTHER.format(ON_BOTH.format(10, "+0"))
     assert replace(few, since=Since((), 4, (0.72, None, None), on_all=True, many=(14, 6))).moved == f"+72{on_all}"
     assert replace(fell, question="estimate").moved == "-0.130 (-0.300 to +0.040)", "a score moves on its own scale"
     alone, also = (
@@ -266,6 +269,25 @@ def test_a_pair_that_failed_has_its_row_before_causes_and_before_what_passed():
         assert any(row.startswith(others) for row in said[4:])
 
 
+def test_a_gap_that_does_not_show_why_its_pair_failed_has_the_reason_under_its_row():
+    at_all = f"FAILED: a is worse than old on items like these 9. {WORSE_FAILS}, even by less than 15 points."
+    by_more = "FAILED: b is worse than old by more than 15 points on items like these 9."
+    warned = "FAILED: there is 1 warning, and warnings fail here. Otherwise it passes: c is better."
+    lines = [line(*one) for one in (("a", 5, at_all), ("b", 5, by_more), ("c", 5, warned))]
+    (table,) = night(*lines).brief(9)[0].tables
+    assert table.note == (
+        f"all a: {WORSE_FAILS[0].lower()}{WORSE_FAILS[1:]}, even by less than 15 points; "
+        "all c: there is 1 warning, and warnings fail here"
+    )
+
+
+def test_a_doubtful_pass_says_on_the_page_why():
+    passed = line("a", 0, "PASSED: a is not worse.", doubtful=True, warnings=("9 of 16 verdicts changed: it guesses.",))
+    assert "DOUBTFUL PASS: a is not worse. 9 of 16 verdicts changed." in " ".join(text(passed).split())
+    opened = replace(passed, outcome=Outcome.UNDECIDED, headline="No winner yet.")
+    assert opened.headline_here == "No winner yet."
+
+
 def test_what_is_in_doubt_as_last_night_is_a_few_words_behind_what_is_new():
     known = {"before": "doubtful pass", "outputs": "same", "same_as": "2026-01-01"}
     old = line("old", 0, "passed.", doubtful=True, warnings=("36 of 60 verdicts changed.",), **known)
@@ -318,7 +340,7 @@ def test_money_is_one_cause_with_the_sum_that_finishes_the_night():
     assert found.to_json()["pairs"][0]["wants_usd"] == 0.25
     said = " ".join(render(found.page).split())
     assert "3 pairs Out of money, as another judgment may cost up to $0.020." in said
-    for what in ("it goes on (--night 2026-01-02)", "raise --budget"):
+    for what in (f"it goes on {ANOTHER_DAY}", "raise --budget"):
         assert f"{what}: about $1.15 in all is probably enough; $1.75 even at maximum costs." in said
 
 
@@ -346,16 +368,24 @@ def test_a_pair_that_another_budget_ended_asks_for_that_and_for_none_of_the_nigh
         assert f"`judgeloop budget set --name all '${limit}'`." in said
         assert "--budget" not in said
     by_night = replace(ends[0], own_p=USD)
-    assert "With a higher --budget it goes on (--night 2026-01-02): about $" in " ".join(text(by_night).split())
+    assert f"With a higher --budget it goes on {ANOTHER_DAY}: about $" in " ".join(text(by_night).split())
 
 
 def test_a_night_whose_money_failed_calls_hold_says_what_frees_it_before_it_goes_on():
     held = line("h", 4, "BROKEN", used_up=True, goes_on=True, charged_p=USD // 2, unconfirmed_p=USD // 2)
     said = " ".join(text(held).split())
-    assert "the same command goes on once that is freed, or with --budget 1.50 (--night 2026-01-02)." in said
+    free = f"To go on, free that money or give --budget 1.50 {ANOTHER_DAY}."
+    assert free in said
     assert not held.asks_again
-    assert replace(held, used_up=False).asks_again
-    assert "once that is freed" not in text(replace(held, used_up=False))
+    fails = replace(held, used_up=False)
+    assert fails.asks_again
+    assert free not in " ".join(text(fails).split()), "as much is left as failed calls took"
+    fails = replace(fails, charged_p=USD * 6 // 10, unconfirmed_p=USD // 2)
+    assert free in " ".join(text(fails).split()), "what is left may not be enough"
+    own = " ".join(text(replace(fails, own_p=USD * 7 // 10)).split())
+    assert f"To go on, free that money {ANOTHER_DAY}." in own, "the budget of the night does not help"
+    other = line("o", 4, "BROKEN")
+    assert "To go on (all h), free" in " ".join(text(fails, other).split())
 
 
 def test_a_pair_that_was_interrupted_did_not_turn():

@@ -24,7 +24,6 @@ ASSUMED_TIES = 30
 AHEAD, LEVEL = (45, 25), (35, 35)  # the wins beside these ties
 CLEARLY = 0.45  # of the runs are open: fewer than half, also as simulations vary
 STEPS = 20  # a limit is found to a part of so many
-GUESSED = " (a guess from identical outputs, earlier runs and a prior)"
 TIES_TRIED = 0.0, 0.3, 0.7  # while no share of ties is known
 
 
@@ -41,7 +40,7 @@ def judgments_to_decide(
     (ahead, behind), tied = _assumed(rule, ties)
     lead = f"one system wins {ahead} % and the other {behind} % of the items"
     said = f"that {'the two are level' if ahead == behind else lead}, with "
-    said += f"{tied} % ties" if ties is None else f"{per_cent(ties)} ties{GUESSED}"
+    said += f"{tied} % ties" if ties is None else f"{per_cent(ties)} ties"
     assumed = tally.judged < max(limits.min_judgments, FEWEST_KNOWN) or tally.leader is None
     shares = _usual(rule, tally, ties)
     begin = max(1, limits.min_judgments - tally.judged)

@@ -14,7 +14,7 @@ from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.rule import at_most, far_behind, points, show_risk
 from judgeloop.questions.compare import proxy
-from judgeloop.questions.compare.result import BETS, ONCE, Comparison, ScoreFigures
+from judgeloop.questions.compare.result import BETS, ONCE, WORSE_FAILS, Comparison, ScoreFigures
 from judgeloop.report import facts as said
 from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
 from judgeloop.report.groups import GroupRow, group_table, turned
@@ -338,7 +338,7 @@ def worse_than(result: Comparison, where: str, margin: float, *, by_margin: bool
     first, second = map(visible, result.setup.systems)
     if by_margin:
         return f"{second} is worse than {first} by more than {points(margin)} {where}."
-    return f"{second} is worse than {first} {where}. That fails, even if it is by less than {points(margin)}."
+    return f"{second} is worse than {first} {where}. {WORSE_FAILS}, even by less than {points(margin)}."
 
 
 def _votes(result: Comparison) -> str:

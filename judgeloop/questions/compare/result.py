@@ -30,6 +30,7 @@ from judgeloop.report.words import ends, plural, signed_points
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
 BETS = "bets"  # the rule whose bounds answer every question
 ONCE = "once"  # the rule of what is there already
+WORSE_FAILS = "Being worse fails"
 EQUAL_BOUND = "A bound that equals the gap was proved before the latest verdicts."
 
 
@@ -438,8 +439,11 @@ class Comparison(RunResult):
         found = list[Note]()
         known = self.asked_before.known or (0, 0)
         other = self.setup.systems[known[1] > known[0]]
-        if 2 * self.wins[other] <= sum(self.wins.values()) and any(known):
-            found.append(note(NoteCode.KNOWN_OTHERWISE, known=sum(known), against=max(known), other=other))
+        won, against = self.wins[other], max(known)
+        lost, fewer = sum(self.wins.values()) - won, sum(known) - against
+        if won <= lost and any(known):
+            values = {"won": won, "lost": lost, "against": against, "fewer": fewer}
+            found.append(note(NoteCode.KNOWN_OTHERWISE, other=other, **values))
         found += [note(NoteCode.SEARCHED, systems=self.searched)] if self.searched else []
         if self.corrected and self.corrected.silent > MODELS_ABSTAIN * self.corrected.verdicts:
             silent, proxy = self.corrected.silent, self.corrected.proxy

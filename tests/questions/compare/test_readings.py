@@ -48,7 +48,7 @@ def compared(outputs, right, *more, skipped=0):
     ("right", "skipped", "margin", "code", "word"),
     [
         (50, 10, "0.3", 0, "PASSED: new is not worse than old by 30 points or more on items like these 100."),
-        (5, 0, "0.3", 5, "FAILED: new is worse than old on items like these 100. That fails"),
+        (5, 0, "0.3", 5, "FAILED: new is worse than old on items like these 100. Being worse fails"),
         (5, 0, "0.02", 5, "FAILED: new is worse than old by more than 2 points on items like these 100."),
         (
             50,
