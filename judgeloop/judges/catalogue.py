@@ -249,9 +249,8 @@ def _meant(spec: str, kind: str) -> str:
     if metric := metrics.get(nearest_to(lower, [*metrics, *rows]) or ""):
         return f" (did you mean metric:{metric}?)"
     nearest = rows.get(nearest_to(kind.lower(), rows) or "")
-    if nearest is None:
-        return ""
-    return f" (did you mean {nearest.kind}{nearest.mark}{rest if nearest.mark and rest else nearest.rest}?)"
+    end = nearest and (rest if nearest.mark and rest else nearest.rest)
+    return f" (did you mean {nearest.kind}{nearest.mark}{end}?)" if nearest else ""
 
 
 def is_remote(spec: str) -> bool:

@@ -16,7 +16,7 @@ from judgeloop.core.outcomes import BREAKS, LAST_FAILED, Condition, Control, Out
 from judgeloop.core.records import IDENTICAL, PAIR, Population, Shown
 from judgeloop.core.spend import Spend
 from judgeloop.methods.stats.controls import MOST
-from judgeloop.methods.stats.intervals import wilson_interval
+from judgeloop.report.cut_short import CUT_SHORT, to_go_on
 from judgeloop.report.forms import render_latex, render_markdown
 from judgeloop.report.html import render_html, render_notebook
 from judgeloop.report.labels import LabelRow, Texts, frame_of, render_csv
@@ -43,22 +43,6 @@ UNFORESEEN = {
 FEWEST_TIES = 10  # so many ties or equal scores, and nothing else, are worth a warning
 FEW_ITEMS = 50  # under so many, another set may well turn out differently
 FEW = {Population.THESE_ITEMS: NoteCode.FEW_ITEMS, Population.ITEMS_LIKE_THESE: NoteCode.FEW_ITEMS_LIKE_THESE}
-# What to do after an end that cuts a run short.
-CUT_SHORT = {
-    StopKind.INTERRUPTED: NoteCode.RESUME,
-    StopKind.DEADLINE: NoteCode.RESUME,
-    StopKind.JUDGE_FAILED: NoteCode.FIX,
-    StopKind.SYSTEM_FAILED: NoteCode.FIX,
-    StopKind.ABSTENTIONS: NoteCode.SILENT,
-    StopKind.CONTROLS: NoteCode.OTHER_JUDGE,
-    StopKind.JUDGE_CHANGED: NoteCode.OTHER_MODEL,
-    StopKind.OTHER_MODEL: NoteCode.NOT_AS_ASKED,
-}
-BY_HAND = CUT_SHORT | {
-    StopKind.INTERRUPTED: NoteCode.GO_ON,
-    StopKind.DEADLINE: NoteCode.GO_ON,
-    StopKind.ABSTENTIONS: NoteCode.JUDGE_SKIPPED,
-}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -434,7 +418,7 @@ class RunResult(Part):
         if stop in CUT_SHORT:
             left_p, failed_p = self.spend.left_p, self.spend.unconfirmed_p
             starves = stop in BREAKS and left_p is not None and left_p < failed_p  # so may the next attempt
-            first = self._to_go_on(stop)
+            first = to_go_on(stop, self.setup, self.counts, self.spend, len(self.verdicts))
             then = (note(NoteCode.THEN_RESUME),) if first.code is NoteCode.FIX else ()
             return (first, *(self._held_by_failures() if starves else ()), *then)
         found = () if cut else self.to_decide()
@@ -454,23 +438,6 @@ class RunResult(Part):
         found = {**self.data.empty, **self.data.repeated}
         return tuple(note(NoteCode.ONE_OUTPUT, system=name) for name, number in found.items() if number >= self.items)
 
-    def _to_go_on(self, stop: StopKind) -> Note:
-        """How to go on after an end that cut the run short."""
-        counts, by_source, judged = self.counts, self.setup.by_source, len(self.verdicts)
-        if stop is StopKind.JUDGE_CHANGED:
-            return self._asked_of_another()
-        if self.setup.asked_anew and stop is not StopKind.CONTROLS:
-            return note(NoteCode.BEGIN_ANEW)
-        if stop is StopKind.JUDGE_FAILED and by_source and judged:
-            return note(NoteCode.FIX_IS_ANOTHER, judge=" + ".join(by_source), judged=judged)
-        if stop is StopKind.ABSTENTIONS and not self.by_hand:
-            if not judged:  # or only controls were asked: no share of items helps
-                return note(NoteCode.NO_VERDICTS)
-            silent = counts.abstentions + counts.abstentions_beside
-            most = wilson_interval(silent, judged + silent)[1]  # in the long run
-            return note(NoteCode.SILENT, share=math.ceil(10 * most) / 10)
-        return note((BY_HAND if self.by_hand else CUT_SHORT)[stop])
-
     def _held_by_failures(self) -> tuple[Note, ...]:
         """How to free what is held for calls that failed, and which budget makes up for it."""
         spend, most_usd = self.spend, self.setup.most_usd
@@ -480,13 +447,6 @@ class RunResult(Part):
         enough = float(budget_over((spend.budget_p or 0) + spend.unconfirmed_p))
         helps = not spend.ledger_is_short and (most_usd is None or enough <= most_usd)
         return (held, note(NoteCode.MAKE_UP, budget=enough)) if helps else (held,)
-
-    def _asked_of_another(self) -> Note:
-        """How many verdicts are asked again once another model answers, and their probable cost."""
-        verdicts = sum(one.verdicts for models in self.counts.answered_by for one in models)
-        spend = self.spend
-        usd = float(to_usd(verdicts * spend.answers_p // spend.answers)) if spend.answers and spend.known else None
-        return note(NoteCode.OTHER_MODEL, verdicts=verdicts, usd=usd)
 
     def to_decide(self) -> tuple[Note, ...]:
         """What would decide, after an end that did not cut the run short."""
