@@ -26,8 +26,8 @@ BY_HAND = CUT_SHORT | {
 }
 
 
-def to_go_on(stop: StopKind, setup: Setup, counts: Counts, spend: Spend, judged: int) -> Note:
-    """How to go on; `judged` queries have a verdict."""
+def to_go_on(stop: StopKind, setup: Setup, counts: Counts, spend: Spend, *, judged: int, by_hand: bool) -> Note:
+    """How to go on; `judged` queries have a verdict. `by_hand`: people are asked, perhaps beside a judge."""
     if stop is StopKind.JUDGE_CHANGED:
         verdicts = sum(one.verdicts for models in counts.answered_by for one in models)
         usd = float(to_usd(verdicts * spend.answers_p // spend.answers)) if spend.answers and spend.known else None
@@ -36,10 +36,10 @@ def to_go_on(stop: StopKind, setup: Setup, counts: Counts, spend: Spend, judged:
         return note(NoteCode.BEGIN_ANEW)
     if stop is StopKind.JUDGE_FAILED and setup.by_source and judged:
         return note(NoteCode.FIX_IS_ANOTHER, judge=" + ".join(setup.by_source), judged=judged)
-    if stop is StopKind.ABSTENTIONS and not setup.by_hand:
+    if stop is StopKind.ABSTENTIONS and not by_hand:
         if not judged:  # or only controls were asked: no share of items helps
             return note(NoteCode.NO_VERDICTS)
         silent = counts.abstentions + counts.abstentions_beside
         most = wilson_interval(silent, judged + silent)[1]  # in the long run
         return note(NoteCode.SILENT, share=math.ceil(10 * most) / 10)
-    return note((BY_HAND if setup.by_hand else CUT_SHORT)[stop])
+    return note((BY_HAND if by_hand else CUT_SHORT)[stop])

@@ -17,8 +17,8 @@ from judgeloop.report.words import count, shortened, visible
 LOST, LOWEST, DIFFERS = "lost", "lowest", "differs"  # the label of each
 AGREE = "agree"  # the question that looks for other items
 MOST = 3  # items
-LONGEST, LONGEST_REASON = 80, 60  # characters of an item, so that it is one line, and of the judge's words
-SHORTEST_PROMPT, LONGEST_PROMPT, LONGEST_NAME = 12, 40, 20
+LONGEST_PROMPT, LONGEST_REASON, LONGEST_NAME = 40, 160, 20  # characters; a terminal cuts the rest to a line
+_CALLED = re.compile(r"\b(?:the )?(?:answer|response|reply|output|assistant|candidate) ([AB])\b", re.IGNORECASE)
 _LETTER = re.compile(r"\b[AB]\b")  # by which a judge knew an output
 _SECOND = re.compile(r"\bB\b")  # which is no word: where it stands, "A" is a name, too
 
@@ -99,21 +99,16 @@ def _lines(label: LabelRow, result: RunResult) -> list[str]:
 
 
 def _said(label: LabelRow, result: RunResult, skipped: int, before: str = "") -> str:
-    """An item in a line, behind `before`: its name, what was said of it and why, its prompt where there is room."""
+    """An item behind `before`: its name, what was said of it, how its prompt begins, and why."""
     name = result.texts.name(label) if result.texts else label.item_id
     score = "" if label.against is not None or label.score is None else f" {label.score:.2f}"
-    said = f"{before}{name}{_both(label) if result.job == AGREE else score}"
+    found = _both(label) if result.job == AGREE else score
     if result.texts is None or not result.shows(label):
-        return said
-    reason = _reason(label, in_order=result.setup.order is not None)
-    prompt = next(iter(_lines(label, result)[skipped:]), "")
-    kept = len(": ") + SHORTEST_PROMPT if prompt else 0  # for the prompt
-    most = max(SHORTEST_PROMPT, min(LONGEST_REASON, LONGEST - len(said) - kept))
-    said += f": {shortened(reason, most)}" if reason else ""
-    room = min(LONGEST_PROMPT, LONGEST - len(said))
-    if not prompt or room < SHORTEST_PROMPT:
-        return said
-    return f"{said} \N{LEFT DOUBLE QUOTATION MARK}{shortened(prompt, room)}\N{RIGHT DOUBLE QUOTATION MARK}"
+        return f"{before}{name}{found}"
+    reason = shortened(_reason(label, in_order=result.setup.order is not None), LONGEST_REASON)
+    prompt = shortened(next(iter(_lines(label, result)[skipped:]), ""), LONGEST_PROMPT)
+    quoted = f" \N{LEFT DOUBLE QUOTATION MARK}{prompt}\N{RIGHT DOUBLE QUOTATION MARK}" if prompt else ""
+    return f"{before}{name}{found}{quoted}{f': {reason}' if reason else ''}"
 
 
 def _both(label: LabelRow) -> str:
@@ -135,6 +130,7 @@ def _reason(label: LabelRow, *, in_order: bool) -> str:
         return reason
     other = label.against if label.shown_first == label.system else label.system
     names = {"A": shortened(label.shown_first, LONGEST_NAME), "B": shortened(other, LONGEST_NAME)}
+    reason = _CALLED.sub(lambda found: names[found[1].upper()], reason)
     if _SECOND.search(reason):
         return _LETTER.sub(lambda found: names[found[0]], reason)
     return f"(A is {names['A']}) {reason}" if _LETTER.search(reason) else reason

@@ -418,7 +418,8 @@ class RunResult(Part):
         if stop in CUT_SHORT:
             left_p, failed_p = self.spend.left_p, self.spend.unconfirmed_p
             starves = stop in BREAKS and left_p is not None and left_p < failed_p  # so may the next attempt
-            first = to_go_on(stop, self.setup, self.counts, self.spend, len(self.verdicts))
+            judged, by_hand = len(self.verdicts), self.by_hand
+            first = to_go_on(stop, self.setup, self.counts, self.spend, judged=judged, by_hand=by_hand)
             then = (note(NoteCode.THEN_RESUME),) if first.code is NoteCode.FIX else ()
             return (first, *(self._held_by_failures() if starves else ()), *then)
         found = () if cut else self.to_decide()

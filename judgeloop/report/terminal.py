@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from judgeloop.report.page import BADGES, COST, TITLES, Fact, Page, PageTable, Section
-from judgeloop.report.words import BOLD, WARNED, WIDTH, count, shortened
+from judgeloop.report.words import BOLD, WARNED, WIDTH, clipped, count, shortened
 
 INDENT = 2
 TOGETHER = "\N{NO-BREAK SPACE}"
@@ -30,7 +30,6 @@ GIVE_WAY = (
     "holds",
     ASKED,
     NEXT,
-    LOST,
     "leader",
     ASKED,
     COST,
@@ -39,13 +38,12 @@ GIVE_WAY = (
     LOST,
 )
 _SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z`-])")
-# Where it ends; of an item that was lost, before its prompt.
+# Where it ends.
 BEGINS = {
     NEXT: _SENTENCES,
     ASKED: re.compile("; "),
     COST: re.compile("; "),
     RISK: re.compile(": "),
-    LOST: re.compile(" \N{LEFT DOUBLE QUOTATION MARK}"),
 }
 _UNBROKEN = re.compile(r"`judgeloop [^`]*`|(?<=\d) (?=%)")
 WARNING = "Warning:"  # how a line begins that warns
@@ -75,7 +73,7 @@ def render(
     first = page.first
     head = [_headed(page, width, paint)] if page.headline else []
     head += [wrapped(one.text, width) for one in first if not one.label and one.section is Section.DECISION]
-    rows = list(columns(_named(first, ()), width))
+    rows = list(columns(_named(first, ()), width, capped=more is not None))
     warnings = [wrapped(f"{WARNING} {one.text}", width) for one in first if one.section is Section.WARNING]
     last = [wrapped(more, width)] if more else []
     capped = more is not None
@@ -92,7 +90,7 @@ def render(
             warnings = _as_fit(warnings, room())
         if _lines(head, rows, [*warnings, *last]) <= MOST_LINES:
             break
-        rows = list(columns(_named(first, GIVE_WAY[:number]), width))
+        rows = list(columns(_named(first, GIVE_WAY[:number]), width, capped=True))
     if capped:
         warnings = _as_fit(warnings, room())
     warned = "\n".join([*(paint(line, WARNED) for line in warnings), *last])
@@ -153,15 +151,16 @@ def _as_fit(warnings: list[str], lines: int) -> list[str]:
     return kept
 
 
-def columns(facts: Iterable[Fact], width: int) -> Iterable[str]:
-    """Yield facts with their names in a column."""
-    rows = [(one.label, one.text) for one in facts]
-    longest = max((len(label) for label, _ in rows), default=0)
+def columns(facts: Iterable[Fact], width: int, *, capped: bool = False) -> Iterable[str]:
+    """Yield facts with their names in a column; if `capped`, items that were lost are cut to a line each."""
+    rows = [(one.label, one.text, capped and one.key.startswith(LOST[:-1])) for one in facts]
+    longest = max((len(label) for label, *_ in rows), default=0)
     column = min(longest, width // NARROW)
     indent = " " * INDENT
-    for label, text in rows:
+    for label, text, in_a_line in rows:
         before = f"{indent}{label:<{column}}{indent}" if longest else indent
-        yield wrapped(text, width, before, " " * (2 * INDENT + column) if longest else indent)
+        said = clipped(text, width - len(before)) if in_a_line else text
+        yield wrapped(said, width, before, " " * (2 * INDENT + column) if longest else indent)
 
 
 def _toned(cell: str, paint: Paint) -> str:
