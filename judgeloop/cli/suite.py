@@ -136,8 +136,8 @@ def _text(found: Summary, output: Sequence[Path], *, quiet: bool, details: bool)
     report = f"Report: {', '.join(map(str, output))}. " if output else ""
     command = f"judgeloop runs --night {found.night}{of_ledger()}".replace(" ", TOGETHER)
     again = [one.name for one in found.lines if one.asks_again]
-    asks = f" (this also asks the unfinished pair{'s' * (len(again) > 1)} {some(again)})" if again else ""
-    more = wrapped(f"{report}All of it: --details{asks}. Each pair: {command}", columns())
+    asks = f", which also asks the unfinished pair{'s' * (len(again) > 1)} {some(again)}" if again else ""
+    more = wrapped(f"{report}All of it: rerun with --details{asks}. Each pair: {command}", columns())
     # Rows of other pairs give way to whole sentences on trouble, and these to one line each.
     whole = [(most, LONGEST_WHY) for most in range(MOST_LINES, found.trouble - 1, -1)]
     for most, longest in (*whole, *((most, columns()) for most in range(MOST_LINES, -1, -1))):

@@ -190,17 +190,17 @@ def _show_exactly(amount: Decimal) -> str:
     return f"${amount:.{max(2, len(decimals))}f}"
 
 
-def show_usd(pico: int) -> str:
-    """Format an amount for display: whole cents from one dollar up, else two significant digits.
+def show_usd(pico: int, digits: int = 2) -> str:
+    """Format an amount for display: whole cents from one dollar up, else so many significant digits.
 
-    >>> show_usd(5 * PICO_PER_DOLLAR), show_usd(4_210_000_000), show_usd(0)
-    ('$5.00', '$0.0042', '$0.00')
+    >>> show_usd(5 * PICO_PER_DOLLAR), show_usd(4_210_000_000), show_usd(4_210_000_000, 3), show_usd(0)
+    ('$5.00', '$0.0042', '$0.00421', '$0.00')
     """
     amount = to_usd(pico)
     if pico == 0 or amount >= 1:
         return f"${amount:.2f}"
     leading_zeros = -amount.adjusted() - 1
-    return f"${amount:.{max(2, leading_zeros + 2)}f}"
+    return f"${amount:.{max(2, leading_zeros + digits)}f}"
 
 
 def is_price_file(given: str) -> bool:

@@ -281,6 +281,11 @@ class Accounts:
                 kind, f"the {who} failed: {why}; it was not tried again, as calls in flight held the rest of the money"
             )
         held = f"; calls in flight held {show_usd(spend.held_p)} of it" if spend.held_p else ""
+        if show_usd(left_p := spend.left_p or 0) == show_usd(need):  # and is less
+            whole, next_query = (
+                f"{whole}, {show_usd(left_p, 3)},",
+                next_query.replace(show_usd(need), show_usd(need, 3)),
+            )
         return StopReason(
             StopKind.BUDGET,
             f"what is left of {whole} does not cover {next_query}{held}{waited}{self._state.and_failed}",

@@ -146,10 +146,10 @@ def asked(result: RunResult) -> str:
         named = "".join(f" (run {run[:ID]} named {visible(name)})" for run, name in before.named.items())
         parts.append(f"{these} were compared {by}{times(before.times)} on these items{how}{named}")
     if others:
-        parts.append(f"{visible(baseline)} was compared in {count(others, 'other run')}")
-    number = f"{result.wrong_in_all:.4g}"
+        parts.append(f"{visible(baseline)} was the baseline of {count(others, 'other run')}")
+    number, runs = f"{result.wrong_in_all:.4g}", before.times + others + 1
     wrong = "wrong answer is" if number == "1" else "wrong answers are"
-    return f"{', and '.join(parts)}; with this test, at most {number} {wrong} expected in all" if parts else ""
+    return f"{', and '.join(parts)}; of these {runs:,} tests, at most {number} {wrong} expected" if parts else ""
 
 
 def state(outcome: Outcome) -> str:
@@ -330,6 +330,8 @@ def headline(result: RunResult, decision: str) -> str:
         why = result.stop_sentence.removeprefix("interrupted; ") if interrupted else ended(result)
         why = why.replace("paid for", "judged") if result.by_hand else why  # people may have no price
         return f"{word}, no result: {stopped(why)}"
+    if result.outcome is Outcome.PASSED and result.doubtful:
+        word += ", in doubt"
     if required and result.answer is Outcome.FAILED:
         decision = f"{required} was required, and {decision}"
     if result.outcome is result.answer:
@@ -337,7 +339,9 @@ def headline(result: RunResult, decision: str) -> str:
     if result.outcome is Outcome.PASSED:
         return f"{word}: {decision}"
     first, *others = _named(result)
-    why = f"{first.sentence} and {len(others)} more" if others else first.sentence
+    why = first.sentence
+    if others:
+        why += f"; {len(others)} other condition{'s do' if len(others) > 1 else ' does'} not hold"
     if result.outcome is Outcome.BROKEN and result.answer.answered:
         decision = f"Not relied on: {decision}"
     elif result.requirement and not result.answer.exit_code:
@@ -379,14 +383,14 @@ def of_the_run(result: RunResult, max_flips: float | None, *, cut: bool = False)
         yield _flips(result, max_flips)
     elif result.setup.order is not None and result.counts.judged:
         counts, one_way = result.counts, result.setup.order in ONE_WAY
-        changed = f"{counts.flips_in_all:,} of {counts.both_in_all:,} asked in both orders changed"
+        changed = f"{counts.flips_in_all:,} of {count(counts.both_in_all, 'pair')} asked in both orders changed"
         found = "each pair was shown in one order" if one_way else changed
         yield Condition(FLIPS, Outcome.PASSED, found, requires=f"any share {MAY_CHANGE}")
     requires = (
         f"at most {per_cent(result.setup.max_abstentions)} of {plural(thing_of(result))} may be without a verdict"
     )
     silent = result.counts.abstentions + result.counts.abstentions_beside
-    without = f"{_silent(result)} without a verdict" if silent else f"every {thing_of(result)} has a verdict"
+    without = f"{_silent(result)} without a verdict" if silent else f"every {thing_of(result)} asked about has one"
     too_many = result.halt.kind is StopKind.ABSTENTIONS
     if too_many and not result.asked:  # on its controls
         without = result.stop_sentence
@@ -437,9 +441,9 @@ def _flips(result: RunResult, most: float) -> Condition:
         return Condition(FLIPS, Outcome.PASSED, "no verdict could change with the order", requires=requires)
     chance = chance_of_so_many(flips, both, most)
     shown = chance <= FLIPS_RISK
-    said = f"{flips:,} of {both:,} asked in both orders changed{_with_groups(result)}"
+    said = f"{flips:,} of {count(both, 'pair')} asked in both orders changed{_with_groups(result)}"
     too_few = f", no proof that more than {100 * most:.3g} % do" if flips > most * both else ""
-    said += f", which is more than {100 * most:.3g} %" if shown else too_few
+    said += f", shown to be more than {100 * most:.3g} %" if shown else too_few
     low, high = wilson_interval(flips, both)
     figures = f"95 % interval {per_cent(low)} to {per_cent(high)}; p = {chance:.2g}, and {FLIPS_RISK:g} or less fails"
     return Condition(FLIPS, Outcome.BROKEN if shown else Outcome.PASSED, said, figures, requires)

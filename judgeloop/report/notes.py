@@ -108,11 +108,25 @@ class NoteCode(enum.StrEnum):
     RAISE_LIMIT = "raise_limit"
     RECORDED_COSTS = "recorded_costs"
     RAISE_BUDGET = "raise_budget"
-    RAISE_TO_LIMIT = "raise_to_limit"
+    PAYS_FOR = "pays_for"
+    PAYS_TO_LIMIT = "pays_to_limit"
     LEDGER_SHORT = "ledger_short"
     RAISE_NIGHT = "raise_night"
 
 
+DOUBTED = {
+    NoteCode.ALL_IDENTICAL,
+    NoteCode.ALL_TIES,
+    NoteCode.MANY_FLIPS,
+    NoteCode.ASKED_OFTEN,
+    NoteCode.KNOWN_OTHERWISE,
+    NoteCode.NEIGHBOURS,
+    NoteCode.DRIFT,
+    NoteCode.CONTROLS_BEFORE,
+    NoteCode.CONTROLS_NOT_PASSED,
+    NoteCode.SEARCHED,
+    NoteCode.THIN_LEAD,
+}  # what puts a pass in doubt: a flip is a tie, and ties pass `not-worse`
 LIMITS_THE_RISK = (NoteCode.SEARCHED, NoteCode.ASKED_OFTEN, NoteCode.NEIGHBOURS)  # what a stated risk is not without
 
 # `{judgments:more judgment}` counts, `{flip_rate:share}` is per cent, `{usd:about}` is a sum in brackets, or nothing.
@@ -125,7 +139,7 @@ TEXTS: dict[NoteCode, str] = {
     "holds for other items only if they are like these.",
     NoteCode.FEW_PROMPTS: "The {items:item} have only {families:,} different prompts, each of which counts once. If a part "
     "of the input is in another column, put both together: `map=prompt=prompt+COLUMN`.",
-    NoteCode.MANY_FLIPS: "{flips:,} of {both:verdict} asked in both orders changed with the order: "
+    NoteCode.MANY_FLIPS: "{flips:,} of {both:pair} asked in both orders changed: "
     "this judge prefers a position, or guesses where outputs are nearly alike.",
     NoteCode.ITEMS_LEFT_OUT: "The answer is about {items:item}; others are left out: {left_out}.",
     NoteCode.NEIGHBOURS: "The stated risk may not hold: verdicts on items that stand near each other in the files agree more "
@@ -144,10 +158,10 @@ TEXTS: dict[NoteCode, str] = {
     "judge was asked about none. Is it the same file twice?",
     NoteCode.ALL_TIES: "All {judged:verdict} on outputs that differ are ties: this judge may not fit these outputs.",
     NoteCode.ALL_SAME: "All {judged:score} are {score:.3g}: can this judge tell outputs apart?",
-    NoteCode.SEARCHED: "The risk does not hold if a search on these items chose these two of {systems:system}: use other items.",
+    NoteCode.SEARCHED: "The risk does not hold if an earlier search on these items chose these two of {systems:system}: use other items.",
     NoteCode.GROUPS_CUT: "Of the groups, {said}.",
     NoteCode.ASKED_OFTEN: "These outputs were compared {times:time} before: the chance that at least one of these {runs:test} gives a wrong answer may be {risk:.4g}{why}; take new items.",
-    NoteCode.KNOWN_OTHERWISE: "Here {other} is not ahead, {won:,} to {lost:,}; with the verdicts of other runs it is, "
+    NoteCode.KNOWN_OTHERWISE: "{other} has {won:,} to {lost:,} here, but with the verdicts of other runs it leads, "
     "{against:,} to {fewer:,}.",
     NoteCode.DRIFT: "The verdicts changed during the run: over its first {half:draw} the gap for {system} is "
     "{first:points}, over the next {half:,} it is {second:points} points (p = {chance:.2g}). Draws are in random order, so the judge may "
@@ -243,8 +257,9 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.RAISE_LIMIT: "Go on without `give_up`, the same test; or with a higher `max_judgments`, a new test, with its own risk.",
     NoteCode.RECORDED_COSTS: "The table has recorded costs, which count as if they were paid: `budget=none` and `max_judgments={every}` go "
     "through all of it.",
-    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` in all is probably enough for {judgments:more judgment}.",
-    NoteCode.RAISE_TO_LIMIT: "`budget={budget:.10g}` in all probably reaches the limit: {judgments:more judgment}.",
+    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` in all is probably enough.",
+    NoteCode.PAYS_FOR: "`budget={budget:.10g}` in all probably pays for {judgments:more judgment}.",
+    NoteCode.PAYS_TO_LIMIT: "`budget={budget:.10g}` in all probably pays for the {judgments:more judgment} up to the limit.",
     NoteCode.RAISE_NIGHT: "To go on tonight, raise the night's `budget`, or the pair's own if that ended it: a dry run of the suite "
     "says what that probably takes.",
 }

@@ -341,9 +341,9 @@ class Counts(Part):
     @property
     def warnings(self) -> list[Note]:
         """A judge of which it is shown that it says otherwise in the other order in more than a third."""
-        if chance_of_so_many(self.flips, self.both_orders, MANY_FLIPS) > SHOWN:
+        if chance_of_so_many(self.flips_in_all, self.both_in_all, MANY_FLIPS) > SHOWN:
             return []
-        return [note(NoteCode.MANY_FLIPS, flips=self.flips, both=self.both_orders)]
+        return [note(NoteCode.MANY_FLIPS, flips=self.flips_in_all, both=self.both_in_all)]
 
 
 def changes(models: Sequence[AnsweredBy]) -> str:

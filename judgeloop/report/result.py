@@ -20,7 +20,7 @@ from judgeloop.report.cut_short import CUT_SHORT, to_go_on
 from judgeloop.report.forms import render_latex, render_markdown
 from judgeloop.report.html import render_html, render_notebook
 from judgeloop.report.labels import LabelRow, Texts, frame_of, render_csv
-from judgeloop.report.notes import Note, NoteCode, note
+from judgeloop.report.notes import DOUBTED, Note, NoteCode, note
 from judgeloop.report.page import NO_PAGE, Page
 from judgeloop.report.people import ByPeople
 from judgeloop.report.pictures import Curve
@@ -40,6 +40,7 @@ UNFORESEEN = {
     NoteCode.OUT_OF_REACH,
     NoteCode.WITHIN_REACH,
 }  # no number of judgments is forecast to decide
+ENOUGH_TO_PRICE = 5  # verdicts whose mean cost says what all would cost
 FEWEST_TIES = 10  # so many ties or equal scores, and nothing else, are worth a warning
 FEW_ITEMS = 50  # under so many, another set may well turn out differently
 FEW = {Population.THESE_ITEMS: NoteCode.FEW_ITEMS, Population.ITEMS_LIKE_THESE: NoteCode.FEW_ITEMS_LIKE_THESE}
@@ -237,7 +238,7 @@ class RunResult(Part):
             return None
         known = len(self.verdicts)
         if not self.counts.generated:
-            return self._cost_of(self.queries_in_all) if known else None
+            return self._cost_of(self.queries_in_all) if known >= ENOUGH_TO_PRICE else None
         if self.judging_usd is None or self.spend.remembered or not known:
             return None
         judging = self.judging_usd - float(to_usd(self.spend.controls_p))
@@ -408,7 +409,8 @@ class RunResult(Part):
         if any(one.name == FLIPS and one.outcome is Outcome.BROKEN for one in self.conditions[1:]):
             flips, both = self.counts.flips_in_all, self.counts.both_in_all
             share = math.ceil(10 * flips / both) / 10 if both else 1.0  # a judge of places is no matter of a limit
-            more = (note(NoteCode.MORE_FLIPS, share=share),) if share <= MOST_FLIPS else ()
+            alone = sum(bool(one.outcome.exit_code) for one in self.conditions[1:]) == 1
+            more = (note(NoteCode.MORE_FLIPS, share=share),) if share <= MOST_FLIPS and alone else ()
             return (*self._one_output, note(NoteCode.STEADIER_JUDGE), *more)
         if self.answer.answered and not cut:
             return self.to_claim_more()
@@ -472,17 +474,17 @@ class RunResult(Part):
             return ()
         if night := self.setup.night:  # its budget is shared, and this run's is a part of it
             return (note(NoteCode.RAISE_NIGHT, night=night),)
-        if not (usd := self.usd_for(1)):
+        if not self.judged or not (usd := self.usd_for(1)):
             return (self.nothing_judged,)
         each_p, rest = to_pico(str(usd)), max(1, self.limit - self.asked)
-        wanted = self.judged and self.wanted
-        more = wanted or rest
+        more = self.wanted or rest
         base_p = spend.charged_p + controls * each_p + spend.next_p - each_p
         if (most_usd := self.setup.most_usd) is not None:
             more = min(more, (to_pico(str(most_usd)) - base_p) // each_p)
         enough = float(budget_over(base_p + more * each_p))
         enough = enough if most_usd is None else min(enough, most_usd)
-        code = NoteCode.RAISE_TO_LIMIT if not wanted and more == rest else NoteCode.RAISE_BUDGET
+        paid_for = NoteCode.PAYS_TO_LIMIT if more == rest else NoteCode.PAYS_FOR
+        code = NoteCode.RAISE_BUDGET if more == self.wanted else paid_for
         return (note(code, budget=enough, judgments=more),) if more > 0 else ()
 
     @property
@@ -532,6 +534,11 @@ class RunResult(Part):
         if self._one_output:  # which is why
             found.sort(key=lambda one: one.code is NoteCode.ALL_TIES)
         return tuple(found)
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether a pass or a decision may say little, by a warning."""
+        return any(one.code in DOUBTED for one in self.warnings)
 
     @property
     def nothing_judged(self) -> Note:

@@ -39,12 +39,7 @@ GIVE_WAY = (
 )
 _SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z`-])")
 # Where it ends.
-BEGINS = {
-    NEXT: _SENTENCES,
-    ASKED: re.compile("; "),
-    COST: re.compile("; "),
-    RISK: re.compile(": "),
-}
+BEGINS = {NEXT: _SENTENCES, ASKED: re.compile("; "), COST: re.compile("; "), RISK: re.compile(": ")}
 _UNBROKEN = re.compile(r"`judgeloop [^`]*`|(?<=\d) (?=%)")
 WARNING = "Warning:"  # how a line begins that warns
 Paint = Callable[[str, str], str]  # colours a text in a tone: an outcome, or one of these

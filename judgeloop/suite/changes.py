@@ -19,7 +19,7 @@ from judgeloop.report.result import RunResult
 from judgeloop.report.turned import turned_since
 from judgeloop.report.words import visible
 from judgeloop.runs.earlier import judged_alike
-from judgeloop.suite.line import DATE, Line, is_doubtful, models_of, state_of
+from judgeloop.suite.line import DATE, Line, models_of, state_of
 
 ASKED = ("not_worse", "min_gap", "max_flips", "required_score")  # options that make another question
 NIGHTS = 6  # before this one, of which a line is drawn
@@ -51,7 +51,7 @@ def _word(last: LastRun) -> str:
     code, result = last.run.recorded.note.exit_code, last.result
     if code is None or result is None:
         return last.run.state.value
-    return state_of(result.outcome, code, doubtful=is_doubtful(result))
+    return state_of(result.outcome, code, doubtful=result.doubtful)
 
 
 def compared(ledger: Address, night: str, lines: Sequence[Line]) -> Compared:

@@ -13,7 +13,6 @@ from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import Outcome
 from judgeloop.core.records import PAIR
 from judgeloop.questions.compare.result import WORSE_FAILS
-from judgeloop.report.notes import NoteCode
 from judgeloop.report.page import BADGES
 from judgeloop.report.result import RunResult
 from judgeloop.report.turned import NONE_TURNED, Since
@@ -24,27 +23,13 @@ from judgeloop.suite.other_judge import Models
 # How pairs without a result ended, in words, and what a warning makes of an outcome that may say little.
 ERRORS = {EXIT_USAGE: "wrong input", EXIT_ERROR: "error"}
 NO_KEY = "no key"
-DOUBTED_ONE = "doubtful pass"
-DOUBTFUL = {Outcome.PASSED: DOUBTED_ONE, Outcome.DECIDED: "doubtful decision"}
+DOUBTFUL = {one: f"{one.said} in doubt" for one in (Outcome.PASSED, Outcome.DECIDED)}
 STATES = ("interrupted", *ERRORS.values(), NO_KEY, *(one.said for one in Outcome if one is not Outcome.INTERRUPTED))
 KINDS = (*STATES, *DOUBTFUL.values())
 # How a state is shown: its sign and its word; what has no outcome is broken.
 WORDS = {one.said: BADGES[one].word.lower() for one in Outcome}
-SIGNS = {one.said: BADGES[one].sign for one in Outcome} | dict.fromkeys(DOUBTFUL.values(), "?")
+SIGNS = {one.said: BADGES[one].sign for one in Outcome} | {said: BADGES[one].sign for one, said in DOUBTFUL.items()}
 SHOWN = {state: f"{SIGNS.get(state, BADGES[Outcome.BROKEN].sign)} {WORDS.get(state, state)}" for state in KINDS}
-DOUBTED = {
-    NoteCode.ALL_IDENTICAL,
-    NoteCode.ALL_TIES,
-    NoteCode.MANY_FLIPS,
-    NoteCode.ASKED_OFTEN,
-    NoteCode.KNOWN_OTHERWISE,
-    NoteCode.NEIGHBOURS,
-    NoteCode.DRIFT,
-    NoteCode.CONTROLS_BEFORE,
-    NoteCode.CONTROLS_NOT_PASSED,
-    NoteCode.SEARCHED,
-    NoteCode.THIN_LEAD,
-}  # of a pair that may pass: a flip is a tie, and ties pass `not-worse`
 DATE = 10  # characters of a night's name that are its date
 # A column: by how much the gap moved, and on which items where these are not all of both nights.
 MOVED, ON_ALL, ON_BOTH = "moved", " ({} then, {:,} now)", "on the {:,} in both: {}"
@@ -264,11 +249,9 @@ class Line:
 
     @property
     def headline_here(self) -> str:
-        """The headline on the page of a night; of a pass that is doubtful with a word of its own, and why."""
-        if self.state not in DOUBTFUL.values():
-            return self.headline
+        """The headline on the page of a night; of a pass in doubt with why."""
         why = [sentence(one.partition(": ")[0]) for one in self.warnings[:1]]
-        return " ".join([self.headline.replace("PASSED:", f"{self.state.upper()}:", 1), *why])
+        return " ".join([self.headline, *(why if self.state in DOUBTFUL.values() else [])])
 
     @property
     def why_failed(self) -> str:
@@ -310,8 +293,3 @@ def models_of(result: RunResult) -> Models:
     """The models that answered for each judge of a result, where replies named any."""
     found = zip(result.setup.judges, result.counts.answered_by, strict=False)
     return tuple((judge, models) for judge, models in found if models)
-
-
-def is_doubtful(result: RunResult) -> bool:
-    """Whether a pass may say little, by a warning of the result."""
-    return any(one.code in DOUBTED for one in result.warnings)

@@ -22,14 +22,15 @@ from judgeloop.ledger.opening import open_reader, runs_of
 from judgeloop.ledger.records import RunNote
 from judgeloop.questions.kept import result_of
 from judgeloop.report.facts import ended
-from judgeloop.report.notes import NoteCode
-from judgeloop.report.result import RunResult
+from judgeloop.report.notes import DOUBTED, NoteCode
+from judgeloop.report.result import FLIPS, RunResult
 from judgeloop.report.words import count
 from judgeloop.runs.judging import WITHOUT_LIMIT
 from judgeloop.runs.prepared import LENGTH, Prepared
-from judgeloop.suite.line import DATE, DOUBTED, NOTHING, Line, is_doubtful, models_of
+from judgeloop.suite.line import DATE, NOTHING, Line, models_of
 from judgeloop.suite.settings import Pair, SuiteSettings
 
+SWAYED = "more verdicts changed with the order than may"
 OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
 Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
 OPEN = {Outcome.UNDECIDED, Outcome.NOT_SHOWN}
@@ -186,7 +187,7 @@ class Ended:
             next_p=result.spend.next_p,
             own_p=to_pico(str(own)) if (own := self.pair.values.get("budget")) is not None else 0,
             stopped=_stopped(result) if result.outcome in OPEN else "",
-            doubtful=is_doubtful(result),
+            doubtful=result.doubtful,
             asked=result.spend.attempts,
         )
 
@@ -198,7 +199,10 @@ def _why(result: RunResult) -> str:
         _, some_failed, last = why.partition("; the last: ")  # behind how many items they were
         return f"the judge failed: {last}" if some_failed else why
     broken = (one for one in result.conditions[1:] if one.outcome is result.outcome is Outcome.BROKEN)
-    return next((f"not held: {one.requires}" if one.requires else one.sentence for one in broken), "")
+    said = (
+        SWAYED if one.name == FLIPS else f"not held: {one.requires}" if one.requires else one.sentence for one in broken
+    )
+    return next(said, "")
 
 
 def _hopeless(result: RunResult) -> bool:

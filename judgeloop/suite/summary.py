@@ -20,7 +20,7 @@ from judgeloop.report.labels import csv_line
 from judgeloop.report.page import BADGES, COST, Fact, Page, PageTable, Section, costs, decided, named, told
 from judgeloop.report.words import clipped, count, drawn, per_cent, sentence, visible
 from judgeloop.suite.in_common import PairText, Rows, grouped
-from judgeloop.suite.line import DATE, DOUBTED_ONE, DOUBTFUL, KINDS, MOVED, OTHERWISE, SHOWN, WORDS, Line
+from judgeloop.suite.line import DATE, DOUBTFUL, KINDS, MOVED, OTHERWISE, SHOWN, WORDS, Line
 from judgeloop.suite.other_judge import other_judges, other_model
 
 # What is no longer in doubt, and what a page in a browser colours a state as: a win, a tie or a loss.
@@ -87,10 +87,13 @@ class Summary:
         found: dict[str, list[str]] = {}
         for one in self._trouble_first:
             then, now = (UNDOUBTED.get(state, state) for state in (one.before, one.state))
-            if not then or then == now or {then, now} == GOOD or one.outcome is Outcome.INTERRUPTED:
+            doubted = one.state in UNDOUBTED and one.before not in UNDOUBTED
+            if not then or one.outcome is Outcome.INTERRUPTED or (not doubted and (then == now or {then, now} == GOOD)):
                 continue
             otherwise = f", {OTHERWISE}" * bool(one.asked_otherwise)
-            if now == Outcome.FAILED.said or now in GOOD:
+            if doubted:
+                found.setdefault(f"newly in doubt{otherwise}", []).append(one.name)
+            elif now == Outcome.FAILED.said or now in GOOD:
                 found.setdefault(f"newly {now}{otherwise}", []).append(one.name)
             elif then in GOOD or (then == Outcome.FAILED.said and now in TIES):
                 found.setdefault(f"no longer {then}{otherwise}", []).append(one.name)
@@ -254,12 +257,16 @@ class Summary:
         """
         shared, lines, own = self._shared[0], self._trouble_first, self._own_budgets
         failed = [one for one in lines if one.outcome is Outcome.FAILED]
-        known = [one for one in lines if one.as_before and (one.doubtful or one.stopped)]
+        known = [one for one in lines if one.as_before and (one.doubtful or one.stopped) and not one.why]
         causes = [
             *self._by(lambda one: one.why if one.why != shared else ""),
             *self._by(lambda one: "" if one.as_before else own.get(one.name, one.stopped)),
             *self._by(
-                lambda one: one.warnings[0] if one.doubtful and one.warnings and not (one.why or one.as_before) else ""
+                lambda one: (
+                    one.warnings[0].partition(": ")[0]
+                    if one.doubtful and one.warnings and not (one.why or one.as_before)
+                    else ""
+                )
             ),
             *self._by(lambda one: AS_BEFORE.format(WORDS.get(one.state, one.state)) if one in known else ""),
         ]
@@ -318,13 +325,15 @@ class Summary:
             who = f" ({some(fixed)})" * (len(fixed) < len(broken))
             # What is left may not be enough for calls that cost as much as those that failed.
             lacks = self.budget_p - self.charged_p < doubtful_p
-            if starved := [one for one in on if one.used_up or (lacks and one.name in broken)]:
-                helps = not any(one.own_p or one.by_ledger for one in starved)
-                more = f" or give --budget {budget_over(self.budget_p + doubtful_p)}" * helps
-                cost += f" To go on{who}, free that money{more} {when}."
+            starved = [one for one in on if one.used_up or (lacks and one.name in broken)]
+            more = f" or give --budget {budget_over(self.budget_p + doubtful_p)}"
+            free = f"free that money{more * (not any(one.own_p or one.by_ledger for one in starved))}"
+            if any(one.used_up for one in starved):
+                cost += f" To go on{who}, {free} {when}."
             else:
                 cost += f" Once the cause is gone{who}, the" if fixed else " The"
-                cost += f" same command goes on {when}."
+                left = f" with the {show_usd(max(0, self.budget_p - self.charged_p))} that is left" if starved else ""
+                cost += f" same command goes on{left} {when}{f'; for more, {free}' if starved else ''}."
         elif any(one.ended_by_night and not one.hopeless for one in self.lines):
             enough = f": {self._enough}" if self._enough else ""
             cost += f" With a higher --budget it goes on {when}{enough}."
@@ -477,7 +486,7 @@ class Summary:
 
         Tests that are skipped say that another model answers, and name absent systems.
         """
-        ends = ((one.name, one.exit_code, one.headline, one.warnings, one.lost) for one in self.lines)
+        ends = ((one.name, one.exit_code, one.headline_here, one.warnings, one.lost) for one in self.lines)
         return render_ends("suite", ends, {"judge changed": self.changed, "absent": self.missed})
 
     def to_html(self, links: Mapping[str, str]) -> str:
@@ -490,9 +499,7 @@ def _kinds(lines: Iterable[Line]) -> str:
     """How many pairs ended how, the worst first."""
     states = Counter(WORDS.get(one.state, one.state) for one in lines)
     words = dict.fromkeys(WORDS.get(state, state) for state in KINDS)
-    return ", ".join(
-        f"{states[word]} {word}{'es' * (word == DOUBTED_ONE and states[word] > 1)}" for word in words if states[word]
-    )
+    return ", ".join(f"{states[word]} {word}" for word in words if states[word])
 
 
 def _filled(table: PageTable) -> PageTable:

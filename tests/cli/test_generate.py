@@ -136,7 +136,10 @@ def test_a_budget_that_ends_is_kept_and_a_higher_one_goes_on(server):
     (asked,) = re.findall(r"(\d+) asked for now", done.stderr)
     assert (done.exit_code, len(rows_of())) == (3, int(asked))
     assert 0 < len(server.requests) < ITEMS
-    assert "; what is left of the budget of $0.050 does not cover" in done.stderr
+    assert (
+        "; what is left of the budget of $0.050, $0.0428, does not cover the worst case of the next query, $0.0431"
+        in done.stderr
+    )
     assert judgeloop(*generation(server)).exit_code == 0
     assert len(server.requests) == len({number_of(one) for one in server.requests}) == ITEMS
 

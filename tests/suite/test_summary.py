@@ -11,10 +11,10 @@ from judgeloop.core.outcomes import AnsweredBy, Outcome, Tally
 from judgeloop.ledger.records import Balance
 from judgeloop.methods.stats.drift import Halves
 from judgeloop.questions.compare.result import EQUAL_BOUND, WORSE_FAILS
-from judgeloop.report.notes import NoteCode
+from judgeloop.report.notes import DOUBTED, NoteCode
 from judgeloop.report.terminal import render
 from judgeloop.report.turned import Since
-from judgeloop.suite.line import DOUBTED, MOST_OTHER, MOVED, ON_ALL, ON_BOTH, OTHER_JUDGE, Line, is_doubtful
+from judgeloop.suite.line import MOST_OTHER, MOVED, ON_ALL, ON_BOTH, OTHER_JUDGE, Line
 from judgeloop.suite.summary import ABOUT_NIGHTS, AS_BEFORE, BY_OTHER, FEW_MOVED, Summary
 
 USD = 10**12
@@ -113,7 +113,7 @@ def test_a_warning_that_pairs_share_is_said_once_and_stands_at_each_of_their_tes
 def test_a_pass_of_which_a_warning_says_that_its_risk_may_not_hold_is_doubtful():
     sound = make_result(tally=Tally(items=100, wins=(1, 9)))
     found = [sound, make_result(neighbours=0.007), replace(sound, drift=Halves(32, 1.0, -1.0, 0.001))]
-    assert [is_doubtful(one) for one in found] == [False, True, True]
+    assert [one.doubtful for one in found] == [False, True, True]
 
 
 def test_a_decision_by_a_judge_that_was_not_shown_to_tell_is_doubtful():
@@ -169,7 +169,7 @@ def test_trouble_stands_first_then_what_moved_most():
     ]
     judge = table.columns.index("judge")
     assert [row[judge] for row in table.rows] == [*[""] * 4, "new", "", ""], "first of those that passed"
-    assert [row[1] for row in table.rows[:4]] == ["✗ failed", "! broken", "? doubtful pass", "? open"]
+    assert [row[1] for row in table.rows[:4]] == ["✗ failed", "! broken", "✓ passed in doubt", "? open"]
     assert "failed. Lost: i1 “Why?”: it invents a rule" in render(found.page)
     assert "lost  i1" in found.to_junit()
     assert found.to_junit().count("broken.") == 1, "the message has it"
@@ -200,14 +200,15 @@ def test_a_change_since_the_last_night_has_its_interval_and_a_small_line():
 
 def test_what_turned_since_the_last_night_is_named_first():
     before = {
-        "fell": ("passed", 5), "open": ("open", 5), "rose": ("failed", 0), "still": ("doubtful pass", 0),
+        "fell": ("passed", 5), "open": ("open", 5), "rose": ("failed", 0), "still": ("passed in doubt", 0),
         "lost": ("passed", 3), "new": ("", 0), "was": ("failed", 3), "gone": ("failed", 2),
     }  # fmt: skip
     lines = [line(name, code, "said.", before=then) for name, (then, code) in before.items()]
     lines.append(line("best", 3, "open.", (), before="decided"))
+    lines.append(line("doubt", 0, "passed.", (), before="passed", doubtful=True))
     found = Summary(night="n", budget_p=0, lines=tuple(lines), last_night="2026-01-01")
     assert found.turned == (
-        "Since 2026-01-01 newly failed: all fell, all open; no longer passed: all lost; no longer failed: all was; "
+        "Since 2026-01-01 newly failed: all fell, all open; newly in doubt: all doubt; no longer passed: all lost; no longer failed: all was; "
         "no longer decided: all best; newly passed: all rose."
     )
     assert render(found.page, short=True).splitlines()[1].startswith("Since 2026-01-01 newly failed: all fell")
@@ -251,7 +252,7 @@ def test_each_cause_is_said_once_with_its_pairs_on_a_terminal():
     assert said[-1].startswith("  all o1"), "a pair stands there once"
     fewer = brief(1, *lines)
     assert (fewer.count(torn), fewer.count(full)) == (1, 0)
-    assert "4 others: 1 broken, 2 open, 1 doubtful pass (all n5, all d)" in fewer
+    assert "4 others: 1 broken, 2 open, 1 passed in doubt (all n5, all d)" in fewer
 
 
 def test_a_pair_that_failed_has_its_row_before_causes_and_before_what_passed():
@@ -282,18 +283,20 @@ def test_a_gap_that_does_not_show_why_its_pair_failed_has_the_reason_under_its_r
 
 
 def test_a_doubtful_pass_says_on_the_page_why():
-    passed = line("a", 0, "PASSED: a is not worse.", doubtful=True, warnings=("9 of 16 verdicts changed: it guesses.",))
-    assert "DOUBTFUL PASS: a is not worse. 9 of 16 verdicts changed." in " ".join(text(passed).split())
+    passed = line(
+        "a", 0, "PASSED, in doubt: a is not worse.", doubtful=True, warnings=("9 of 16 verdicts changed: it guesses.",)
+    )
+    assert "PASSED, in doubt: a is not worse. 9 of 16 verdicts changed." in " ".join(text(passed).split())
     opened = replace(passed, outcome=Outcome.UNDECIDED, headline="No winner yet.")
     assert opened.headline_here == "No winner yet."
 
 
 def test_what_is_in_doubt_as_last_night_is_a_few_words_behind_what_is_new():
-    known = {"before": "doubtful pass", "outputs": "same", "same_as": "2026-01-01"}
+    known = {"before": "passed in doubt", "outputs": "same", "same_as": "2026-01-01"}
     old = line("old", 0, "passed.", doubtful=True, warnings=("36 of 60 verdicts changed.",), **known)
     new = line("new", 3, "open.", stopped="the limit is reached")
     said = brief(9, old, new).splitlines()
-    assert said[1:3] == ["all new: the limit is reached", f"all old: {AS_BEFORE.format('doubtful pass')}"]
+    assert said[1:3] == ["all new: the limit is reached", f"all old: {AS_BEFORE.format('passed in doubt')}"]
     assert not replace(old, further=True).as_before
     assert not replace(old, outputs="new").as_before
 
@@ -301,10 +304,10 @@ def test_what_is_in_doubt_as_last_night_is_a_few_words_behind_what_is_new():
 def test_new_doubt_is_named_where_no_line_is_left_for_its_cause():
     failed = [line(f"f{n}", 5, "failed.") for n in range(5)]
     new = line("new", 0, "passed.", doubtful=True, warnings=("36 of 60 verdicts changed.",))
-    old = replace(new, name="all old", before="doubtful pass", outputs="same", same_as="2026-01-01")
+    old = replace(new, name="all old", before="passed in doubt", outputs="same", same_as="2026-01-01")
     shown = {most: brief(most, *failed, new, old, line("p", 0, "passed.")) for most in (3, 5, 6)}
-    assert "5 others: 2 failed, 1 passed, 2 doubtful passes (all new)" in shown[3]
-    assert "3 others: 1 passed, 2 doubtful passes (all new)" in shown[5], "each that failed has its row first"
+    assert "5 others: 2 failed, 1 passed, 2 passed in doubt (all new)" in shown[3]
+    assert "3 others: 1 passed, 2 passed in doubt (all new)" in shown[5], "each that failed has its row first"
     assert "all new: 36 of 60" in shown[6]
 
 
@@ -381,11 +384,12 @@ def test_a_night_whose_money_failed_calls_hold_says_what_frees_it_before_it_goes
     assert fails.asks_again
     assert free not in " ".join(text(fails).split()), "as much is left as failed calls took"
     fails = replace(fails, charged_p=USD * 6 // 10, unconfirmed_p=USD // 2)
-    assert free in " ".join(text(fails).split()), "what is left may not be enough"
+    some_left = f"goes on with the $0.40 that is left {ANOTHER_DAY}; for more, free that money"
+    assert f"{some_left} or give --budget 1.50." in " ".join(text(fails).split()), "it may not be enough"
     own = " ".join(text(replace(fails, own_p=USD * 7 // 10)).split())
-    assert f"To go on, free that money {ANOTHER_DAY}." in own, "the budget of the night does not help"
+    assert f"{some_left}." in own, "the budget of the night does not help"
     other = line("o", 4, "BROKEN")
-    assert "To go on (all h), free" in " ".join(text(fails, other).split())
+    assert "Once the cause is gone (all h), the same" in " ".join(text(fails, other).split())
 
 
 def test_a_pair_that_was_interrupted_did_not_turn():

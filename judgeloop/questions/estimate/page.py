@@ -133,14 +133,11 @@ def _interval(result: Estimation) -> str:
     low, high = result.interval
     mean = result.mean or 0.0
     far = reach(round(mean, 3), (round(low, 3), round(high, 3)))  # of the ends that the headline shows
-    early = (
-        ", so a little wider than without `half_width`"
-        if wanted and options.interval_kind == IntervalKind.ANYTIME
-        else ""
-    )
+    wider = ", a little wider than without `half_width`, as any look may end the run"
+    wider *= options.interval_kind == IntervalKind.ANYTIME
     parts = [
-        "" if wanted is None else f"reaches at most {far:.3f} from the score (wanted {wanted:g})",
-        f"{LOOKS[options.interval_kind]}{early}, {'at most' if setup.guarantee else 'about'} {often} such intervals miss the score",
+        "" if wanted is None else f"reaches at most {far:.3f} from the score (wanted {wanted:g}){wider}",
+        f"{LOOKS[options.interval_kind]}, {'at most' if setup.guarantee else 'about'} {often} such intervals miss the score",
         "abstentions count as 0 below and 1 above" if result.counts.abstentions else "",
         "it begins at the score, as earlier items scored higher" if low == mean > 0 else "",
         "it ends at the score, as earlier items scored lower" if high == mean < 1 else "",

@@ -91,14 +91,14 @@ def test_the_sum_stands_in_the_first_block_of_every_form(asked_thrice):
     done = commandline.judgeloop(
         *command(asked_thrice, "--risk", "0.1", "--quiet"), *(one for name in files for one in ("-o", name))
     )
-    said = "these two were compared by this judge 3 times on these items, without an answer; with this test, at most 0.25 wrong answers"
+    said = "these two were compared by this judge 3 times on these items, without an answer; of these 4 tests, at most 0.25 wrong answers"
     assert f"before {said}" in unwrapped(done.stdout)
     for name in files[:3]:
         assert said in unwrapped(Path(name).read_text()), name
     assert json.loads(Path("result.json").read_text())["risk_in_all"] == pytest.approx(0.25)
     dry = commandline.judgeloop(*command(asked_thrice, "--risk", "0.02", "--max-judgments", "55", "--dry-run"))
     assert (
-        "these two were compared by this judge 4 times on these items, without an answer; with this test"
+        "these two were compared by this judge 4 times on these items, without an answer; of these 5 tests"
         in unwrapped(dry.stdout)
     )
 
@@ -155,7 +155,7 @@ def test_what_the_ledger_holds_beyond_the_draws_is_said_where_it_points_the_othe
         assert bool(told) is (found["winner"] == "b")
         if told:
             won, lost = found["wins"]["a"], found["wins"]["b"]
-            assert told == [f"Here a is not ahead, {won} to {lost}; with the verdicts of other runs it is, 31 to 29."]
+            assert told == [f"a has {won} to {lost} here, but with the verdicts of other runs it leads, 31 to 29."]
             return
     pytest.fail("no seed names the other one")
 

@@ -311,14 +311,14 @@ def with_blocks(each):
     [
         ({}, 0.17, 30),
         ({"more_judgments": 1}, 0.052, 1),
-        ({"tally": Tally(items=100)}, 0.47, 100),
-        ({"tally": Tally(items=100), "max_judgments": 40}, 0.22, 40),
+        ({"tally": Tally(items=100, wins=(1, 1)), "more_judgments": None}, 0.46, 98),
+        ({"tally": Tally(items=100, wins=(1, 1)), "more_judgments": None, "max_judgments": 40}, 0.21, 38),
     ],
 )
 def test_a_budget_that_was_too_small_names_one_that_is_enough(changes, budget, judgments):
     result = undecided(spend=replace(SPEND, next_p=10**10), **changes)
     advice, *others = result.advice
-    assert advice.code is (NoteCode.RAISE_TO_LIMIT if "tally" in changes else NoteCode.RAISE_BUDGET)
+    assert advice.code is (NoteCode.PAYS_TO_LIMIT if "tally" in changes else NoteCode.RAISE_BUDGET)
     assert any("A dry run says" in one.message for one in others) is (not result.judged)
     assert advice.values == {"budget": budget, "judgments": judgments}
     assert f"`budget={budget}`" in advice.message
@@ -329,8 +329,8 @@ def test_a_condition_that_breaks_a_run_says_what_to_do(won):
     tally = Tally(items=100, wins=(1, 9) if won else (5, 4), ties=40, both=50, flips=40)
     result = (make_result if won else undecided)(tally=tally, max_flips=0.5, required_winner="large")
     assert (result.answer.answered, result.outcome, result.exit_code) == (won, "broken", 4)
-    assert codes(result.advice) == [NoteCode.STEADIER_JUDGE, NoteCode.MORE_FLIPS]
-    share = result.advice[1].values["share"]
+    assert codes(result.advice) == [NoteCode.STEADIER_JUDGE, *([NoteCode.MORE_FLIPS] if won else [])], "another fails"
+    share = result.advice[1].values["share"] if won else 0.9
     assert make_result(tally=tally, max_flips=share).exit_code == 0
     all_flip = make_result(tally=Tally(items=100, ties=40, both=40, flips=40), winner=None, stop=LEVEL, max_flips=0.5)
     assert codes(all_flip.advice) == [NoteCode.STEADIER_JUDGE], "it reads places alone"
@@ -339,11 +339,7 @@ def test_a_condition_that_breaks_a_run_says_what_to_do(won):
 def test_the_money_that_controls_took_and_a_budget_of_the_ledger_are_named():
     spend = replace(SPEND, controls_p=10**10, next_p=10**10)
     untested = {"tally": Tally(items=100), "controls": (ControlTally(8),)}
-    enough, only = undecided(spend=spend, **untested).advice
-    assert (only.code, enough.code) == ("only_controls", "raise_to_limit")
-    each = undecided(spend=spend, **untested).usd_for(1)
-    assert each < 0.01
-    assert enough.values["budget"] == pytest.approx(0.042 + (100 + 40 - 8 - 1) * each + 0.01, abs=0.01)
+    assert codes(undecided(spend=spend, **untested).advice) == ["only_controls"], "what verdicts cost is not known"
     short = undecided(spend=replace(spend, next_p=0, ledger_left_p=1), **untested)
     assert codes(short.advice) == ["ledger_short", "only_controls"]
 
@@ -370,9 +366,7 @@ def test_what_cost_nothing_says_that_the_ledger_had_it():
 def test_no_budget_above_the_ceiling_is_advised():
     def advised(most_usd):
         spend = replace(SPEND, next_p=10**10)
-        return [
-            one.values for one in undecided(spend=spend, most_usd=most_usd).advice if one.code is NoteCode.RAISE_BUDGET
-        ]
+        return [one.values for one in undecided(spend=spend, most_usd=most_usd).advice if one.code is NoteCode.PAYS_FOR]
 
     assert advised(0.1) == [{"budget": 0.1, "judgments": 13}]
     assert advised(0.04) == []
@@ -875,12 +869,12 @@ def test_a_limit_below_the_items_there_are_is_raised_before_items_are_added():
 def test_a_gate_that_is_level_where_its_money_ends_says_how_often_an_equal_system_passes():
     level = {"tally": Tally(items=240, wins=(18, 18), ties=21), "more_judgments": None, "not_worse": 0.1}
     budget, likely = undecided(spend=replace(SPEND, next_p=10**10), **level).advice
-    assert (likely.code, likely.values["limit"], budget.code) == ("equal_passes_with", 240, "raise_to_limit")
+    assert (likely.code, likely.values["limit"], budget.code) == ("equal_passes_with", 240, "pays_to_limit")
 
 
 def test_a_page_says_beside_its_risk_what_earlier_tests_add_to_it():
     result = make_result(guarantee="proved")
     third = replace(result, comparison=3, risk_before=0.2)
     found = {one.key: one.text for one in facts(third)}["asked"]
-    assert found == "small was compared in 2 other runs; with this test, at most 0.3 wrong answers are expected in all"
+    assert found == "small was the baseline of 2 other runs; of these 3 tests, at most 0.3 wrong answers are expected"
     assert "asked" not in {one.key for one in facts(result)}
