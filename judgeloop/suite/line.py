@@ -32,8 +32,8 @@ SIGNS = {one.said: BADGES[one].sign for one in Outcome} | {said: BADGES[one].sig
 SHOWN = {state: f"{SIGNS.get(state, BADGES[Outcome.BROKEN].sign)} {WORDS.get(state, state)}" for state in KINDS}
 DATE = 10  # characters of a night's name that are its date
 # A column: by how much the gap moved, and on which items where these are not all of both nights.
-MOVED, ON_ALL, ON_BOTH = "moved", " ({} then, {:,} now)", "on the {:,} in both: {}"
-MOST_OTHER = "other items ({})"  # that most are
+MOVED, ON_ALL, ON_BOTH = "moved", " ({} then, {:,} now)", "{} on the {:,} in both"
+MOST_NEW = ", {:,} are new"  # of the items, where these are most
 OTHER_JUDGE, OTHERWISE = "judge changed", "asked otherwise"
 NOTHING = "\N{EN DASH}"  # the gap of a pair of which all outputs drawn are identical
 COMPARE = "compare"  # the question whose figure is a gap
@@ -177,8 +177,8 @@ class Line:
             return moved
         if since.on_all:
             return moved + ON_ALL.format(count(since.many[0], since.unit), since.many[1])
-        on_both = ON_BOTH.format(since.both, moved)
-        return MOST_OTHER.format(on_both) if 2 * since.both < self.judged else on_both
+        new = self.judged - since.both
+        return ON_BOTH.format(moved, since.both) + (MOST_NEW.format(new) if new > since.both else "")
 
     @property
     def at_bound(self) -> bool:
