@@ -233,9 +233,16 @@ def identical(result: RunResult) -> str:
 
 
 def unjudged(result: RunResult, how: str = ", taken as the worst case") -> str:
-    """How many got no verdict, behind how many were judged, and `how` they count; empty for none."""
-    silent = silent_of(result)
-    return f"; {silent:,} {'skipped' if result.setup.by_hand else 'without a verdict'}{how}" if silent else ""
+    """How many got no verdict, behind how many were judged, and `how` they count; how many more people answered."""
+    silent, beyond = silent_of(result), _beyond(result)
+    said = f"; {silent:,} {'skipped' if result.setup.by_hand else 'without a verdict'}{how}" if silent else ""
+    more = "were not needed" if result.answer.answered else "are kept"
+    return f"{said}; {count(beyond, 'more answer')} {more}" if beyond else said
+
+
+def _beyond(result: RunResult) -> int:
+    """How many verdicts people gave on draws after those that count."""
+    return result.by_people.beyond if result.by_people else 0
 
 
 def abstained(result: RunResult) -> str:
@@ -597,7 +604,7 @@ def money(result: RunResult) -> str:
 def _cost(result: RunResult) -> str:
     """What was paid of which budget, and what judging the rest would have cost."""
     spend, usd, every = result.spend, result.usd_of_all, result.queries_in_all
-    left = every - result.judged - silent_of(result) - result.counts.further
+    left = every - result.judged - silent_of(result) - result.counts.further - _beyond(result)
     people, models = result.by_people, ""
     if people is not None and people.usd and spend.known:
         models = f", models {show_usd(spend.run_p - people.cost_p)}"
@@ -641,7 +648,7 @@ def _calls(result: RunResult) -> str:
         tokens(spend.tokens),
         f"{count(beyond, 'request')} without a usage, charged at their maximum" if beyond else "",
         f"prompt caching saved {show_usd(spend.cached_p)}" if spend.cached_p > 0 else "",
-        ahead if counts.ahead and not result.answer.broke_off else "",
+        ahead if counts.ahead and not (result.answer.broke_off or result.setup.by_hand) else "",
         f"each round waited for all answers: {result.waits}" if waited else "",
     ]
     return "; ".join(filter(None, parts))
