@@ -236,8 +236,8 @@ def unjudged(result: RunResult, how: str = ", taken as the worst case") -> str:
     """How many got no verdict, behind how many were judged, and `how` they count; how many more people answered."""
     silent, beyond = silent_of(result), _beyond(result)
     said = f"; {silent:,} {'skipped' if result.setup.by_hand else 'without a verdict'}{how}" if silent else ""
-    more = "were not needed" if result.answer.answered else "are kept"
-    return f"{said}; {count(beyond, 'more answer')} {more}" if beyond else said
+    more = "not needed" if result.answer.answered else "and kept"
+    return f"{said}; {beyond:,} more answered, {more}" if beyond else said
 
 
 def _beyond(result: RunResult) -> int:
@@ -356,7 +356,7 @@ def judged_by(result: RunResult) -> str:
     if result.setup.by_hand:
         several = len(result.by_people.each) if result.by_people else 0
         found = f"{several} people" if several > 1 else "a person"
-        two = "two people" if several <= PAIR else f"{found} (two an item)"
+        two = "two people each" if several <= PAIR else f"two of {found} each"
         return found if len(result.setup.judges) == 1 else two
     return " + ".join(map(visible, result.setup.judges))
 

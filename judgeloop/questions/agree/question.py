@@ -112,7 +112,8 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
             raise InputError(f"`truth`: expected one who is asked, found {some(asked)}{two}")
         if config.require_agreement is not None and config.require_agreement + config.zone >= 1:
             raise InputError(
-                f"`require_agreement={config.require_agreement:g}` and `zone={config.zone:g}`: expected a sum below 1"
+                f"`require_agreement={config.require_agreement:g}` and `zone={config.zone:g}`: expected a sum below 1; give a "
+                f"smaller `zone`, such as {(1 - config.require_agreement) / 2:.2g}, or require less"
             )
         if config.require_kappa is not None and config.about == Population.THESE_ITEMS and not config.judge_all:
             raise InputError(

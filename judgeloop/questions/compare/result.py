@@ -467,7 +467,7 @@ class Comparison(RunResult):
         return (note(NoteCode.ASK_SKIPPED, skipped=skipped), *(one for one in beyond if one.code not in instead))
 
     def _skips_may_decide(self, skipped: int) -> bool:
-        """Whether people would decide with what they skipped: as the worst case, each moves a bound by two of all asked."""
+        """Whether answers to what people skipped may decide: a skip holds a bound off by two of all asked at most."""
         moved, null = 2 * skipped / max(1, self.asked), -(self.options.gap_asked or 0.0)
         bounds = (self.of(system)[1] for system in self.setup.systems)
         return self.by_hand and skipped > 0 and any(one is not None and one[0] + moved > null for one in bounds)
