@@ -16,6 +16,7 @@ import sys
 import textwrap
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -129,7 +130,7 @@ class HumanJudge(BaseJudge):
         self._pressed = False  # whether any key was
         self._wage = wage
         self._standing: SoFar | None = None
-        self._settled = self._counted = 0  # verdicts that are final, and how many of them the standing counts
+        self._settled, self._counted = Counter[bool](), Counter[bool]()  # what is final, and what the standing counts
         self._seconds: list[float] = []  # of each answer
         self._terminal: list[Any] | None = None  # its settings before a key was read
         self._counts: asyncio.TimerHandle | None = None  # makes the last answer final
@@ -146,7 +147,7 @@ class HumanJudge(BaseJudge):
 
     def hear(self, standing: SoFar) -> None:
         """Show it above the next question."""
-        self._standing, self._counted = standing, self._settled
+        self._standing, self._counted = standing, self._settled.copy()
 
     async def judge(self, call: records.Call) -> records.Reply:
         """Add the call to the pending calls and wait until its answer is final.
@@ -257,7 +258,7 @@ class HumanJudge(BaseJudge):
         if not sheet.settled.done():
             assert sheet.answer is not None
             sheet.settled.set_result(sheet.answer)
-            self._settled += sheet.judged
+            self._settled[sheet.judged] += 1
 
     def begin(self, run: str, folder: str, before: Sequence[tuple[records.Call, str]] = ()) -> None:
         """The terminal needs neither."""
@@ -315,13 +316,18 @@ class HumanJudge(BaseJudge):
         """How far the run is, and how long it may take, in words."""
         if self._standing is None:
             return ""
-        held = sum(sheet.judged and not sheet.settled.done() for sheet in self._sheets[: self._at])
-        since = self._settled - self._counted + held
-        judged = self._standing.judged + since
+        held = Counter(sheet.judged for sheet in self._sheets[: self._at] if not sheet.settled.done())
+        new = {kind: self._settled[kind] - self._counted[kind] + held[kind] for kind in (True, False)}
+        judged, skipped, since = (
+            self._standing.judged + new[True],
+            self._standing.skipped + new[False],
+            sum(new.values()),
+        )
         if self._standing.only_again:  # how many may follow if an answer turns the decision is not known
             more = self._standing.left(since)
             return f"{judged:,} judged{f'; {only_again(more)}' if more else ''}\n\n"
-        said = f"{judged:,} of at most {self._standing.most:,} judged"
+        most = f"of at most {self._standing.most:,}"
+        said = f"{judged:,} judged, {skipped:,} skipped, {most}" if skipped else f"{judged:,} {most} judged"
         if (likely := self._standing.likely(since)) is not None:
             said += f", about {_range(*likely)} more"
             if self._seconds:

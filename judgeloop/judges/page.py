@@ -149,12 +149,13 @@ class PageJudge(BaseJudge):
         self.desk = Desk(self._people, self._journal, self._options.checks, self._options.each, now=time.monotonic())
         self.desk.answered(self._before)
         self.desk.lacks_money = self._lacks_money
-        if self._standing is not None and self._standing.needs is None:  # a lower limit may end before what was usual
-            self._usual = self._journal.usual(self._standing.usual)
-            self._standing = replace(self._standing, usual=self._usual)
+        foreseen = self._standing
+        if len(self._people) > 1 and foreseen is not None and foreseen.needs is None:  # a lower limit may end before
+            self._usual = self._journal.usual(foreseen.usual)
+            self._standing = replace(foreseen, usual=self._usual)
         links = Links([*self.desk.people], self._journal)
         paid, checks = self._wage.an_hour is not None, bool(self._options.checks)
-        opening = Opening(self._rubric or "", rates=rates, paid=paid, checks=checks)
+        opening = Opening(self._rubric or "", rates=rates, paid=paid, checks=checks, each=self._options.each)
         wage, most_p = self._wage, self._options.budget_p
         money = None
         if wage.an_hour is not None:
@@ -166,7 +167,7 @@ class PageJudge(BaseJudge):
         self._server = PageServer(self.pages, self._options.host, self._options.port, self._options.url)
         await self._server.start()
         self._ticking = asyncio.create_task(self._tick())
-        self._say(links)
+        self._say(links, foreseen)
 
     async def _tick(self) -> None:
         """Let what was held for long stand, whether or not a window asks; tell the terminal how far all are."""
@@ -201,8 +202,8 @@ class PageJudge(BaseJudge):
         ]
         return f"{judged + self.desk.held:,} of at most {most:,} judged{': ' if each else ''}{', '.join(each)}"
 
-    def _say(self, links: "Links") -> None:
-        """Print a link for each person, and how it is reached from another machine."""
+    def _say(self, links: "Links", foreseen: SoFar | None) -> None:
+        """Print a link for each person, how it is reached from another machine, and what a dry run foresees now."""
         assert self._server is not None
         url, port = self._server.url, self._server.port
         print("The page on which to judge; a link is a password, and one window at a time judges:", file=sys.stderr)
@@ -215,8 +216,8 @@ class PageJudge(BaseJudge):
             print(f"  from another machine first: ssh -L {port}:127.0.0.1:{port} {here}", file=sys.stderr)
         elif not url.startswith("https://"):
             print("  without https, outputs and links can be read on the way", file=sys.stderr)
-        if self._standing is not None:
-            print(self._planned(self._standing), file=sys.stderr)
+        if foreseen is not None:
+            print(self._planned(foreseen), file=sys.stderr)
         aside_p, budget_p = self._wage.cost_p(LONGEST_S), self._options.budget_p
         if aside_p and budget_p is not None and (holds := budget_p // aside_p) <= len(self._people):
             print(
@@ -226,7 +227,7 @@ class PageJudge(BaseJudge):
         print("Ctrl-C stops; what was judged is kept, and the same command goes on.", file=sys.stderr, flush=True)
 
     def _planned(self, standing: SoFar) -> str:
-        """How many more are judged, as far as it was known before the first answer, and how long that takes."""
+        """How many more are judged, as far as it is known before the next answer, and how long that takes."""
         known, each, needs, again = standing.judged, standing.each_s, standing.needs, standing.only_again
         if again:
             return f"{only_again(again)} ({known:,} judged)."
@@ -235,7 +236,9 @@ class PageJudge(BaseJudge):
         more = " more" if known else ""
         number = "all" if standing.again >= left else f"{standing.again:,}"
         twice = f", {number} of them a second time" if standing.again else ""
-        time = f", about {planned(each * self._options.each * rest)} of people's time" if each and rest else ""
+        answers = rest * self._options.each
+        time = f", about {planned(each * answers)} of people's time" if each and rest else ""
+        time = f", each by two people: {answers:,} answers{time}" if answers > rest else time
         ends = (
             ""
             if (one := standing.affords) is None
@@ -243,6 +246,8 @@ class PageJudge(BaseJudge):
         )
         said = f"Usually about {rest:,}{more} are judged, at most {left:,}{more}"
         if rest in {0, left}:  # as many whatever they say, where that is also the fewest
+            if 0 < standing.again < left:
+                left, twice = left - standing.again, f", {standing.again:,} of them twice: {left:,} answers"
             said = f"{'' if low >= standing.most else 'At most '}{left:,}{more} are judged"
             ends = ends or ("" if needs is None else f"; {ends_open(max(0, needs - known), more)}")
         known_ = f" ({known:,} {'is' if known == 1 else 'are'} known)" if known else ""

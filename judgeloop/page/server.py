@@ -52,12 +52,16 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What the first screen says: the `rubric`, and whether one answer is rated, people are paid, and given checks."""
+    """What the first screen says: the `rubric`, and whether one answer is rated, people are paid, and given checks.
+
+    `each` people judge each item.
+    """
 
     rubric: str
     rates: bool
     paid: bool
     checks: bool = False
+    each: int = 1
 
 
 @dataclass(frozen=True, slots=True)

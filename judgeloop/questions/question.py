@@ -23,6 +23,7 @@ from judgeloop.report.result import RunResult
 from judgeloop.runs.begin import conducted, opened
 from judgeloop.runs.forecast import Forecast, Left, forecast
 from judgeloop.runs.inputs import Inputs, read_inputs
+from judgeloop.runs.known import answered_beyond
 from judgeloop.runs.peoples_time import read_twice
 from judgeloop.runs.prepared import Command, Ids, Parts, Prepared, ids_of
 from judgeloop.runs.telling import standing_of, told
@@ -185,7 +186,10 @@ class Question(ABC, Generic[S, T, R]):
 
     async def _concluded(self, ran: Ran[S, T]) -> R:
         result, pool = await self.with_others(ran, self.result_of(ran)), ran.finished.pool
-        result = replace(result, by_people=by_people(ran.finished, rates=ran.run.config.rates))
+        people = by_people(ran.finished, rates=ran.run.config.rates)
+        if people is not None and ran.run.by_hand and not ran.run.pool.live:
+            people = replace(people, beyond=await answered_beyond(ran.run, ran.finished))
+        result = replace(result, by_people=people)
         page = self.page(result)
         if result.outcome.broke_off:
             page = replace(page, facts=tuple(one for one in page.facts if one.key not in PROMISES))

@@ -8,30 +8,18 @@ from collections.abc import Iterator
 from itertools import repeat, zip_longest
 
 from judgeloop.core.money import show_usd
-from judgeloop.core.outcomes import LAST_FAILED, TELL, Condition, Control, ControlTally, Generated, Outcome, StopKind
+from judgeloop.core.outcomes import LAST_FAILED, TELL, Condition, Control, ControlTally, Outcome, StopKind
 from judgeloop.core.records import NO_TOKENS, PAIR, USUAL_FLIPS, Population, Usage
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
+from judgeloop.report.generated import given
 from judgeloop.report.leanings import said_of
 from judgeloop.report.notes import Note, NoteCode
 from judgeloop.report.page import BADGES, COST, Fact, Section, costs, told
 from judgeloop.report.records import said_ends
 from judgeloop.report.result import FLIPS, ID, TOO_OFTEN, RunResult
-from judgeloop.report.words import (
-    about,
-    count,
-    dollars,
-    per_cent,
-    plural,
-    seconds,
-    sentence,
-    shortened,
-    stopped,
-    times,
-    visible,
-)
+from judgeloop.report.words import about, count, dollars, per_cent, plural, sentence, shortened, stopped, times, visible
 
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
-LONGEST_REASON = 80  # characters of why a system gave no output
 LONGEST_CAUSE = 600  # characters of why a run ended, in its headline
 OTHERWISE = "Otherwise it passes"  # before an answer that is fine, where a condition beside it is not
 GROUP = "group "  # how the names of conditions on single groups begin
@@ -110,7 +98,7 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
         *_of_judge(result, paid=paid),
         *([Fact("calls", Section.COST, "calls", _calls(result))] if paid else []),
         *(
-            Fact(f"outputs.{one.system}", Section.COST, "outputs", _given(one, result))
+            Fact(f"outputs.{one.system}", Section.COST, "outputs", given(one, result.items))
             for one in result.counts.generated
         ),
         Fact("price", Section.COST, "price", setup.prices),
@@ -234,9 +222,16 @@ def identical(result: RunResult) -> str:
 
 
 def unjudged(result: RunResult, how: str = ", taken as the worst case") -> str:
-    """How many got no verdict, behind how many were judged, and `how` they count; empty for none."""
-    silent = silent_of(result)
-    return f"; {silent:,} {'skipped' if result.setup.by_hand else 'without a verdict'}{how}" if silent else ""
+    """How many got no verdict, behind how many were judged, and `how` they count; how many more people answered."""
+    silent, beyond = silent_of(result), _beyond(result)
+    said = f"; {silent:,} {'skipped' if result.setup.by_hand else 'without a verdict'}{how}" if silent else ""
+    more = "not needed" if result.answer.answered else "and kept"
+    return f"{said}; {beyond:,} more answered, {more}" if beyond else said
+
+
+def _beyond(result: RunResult) -> int:
+    """How many verdicts people gave on draws after those that count."""
+    return result.by_people.beyond if result.by_people else 0
 
 
 def abstained(result: RunResult) -> str:
@@ -354,7 +349,7 @@ def judged_by(result: RunResult) -> str:
     if result.setup.by_hand:
         several = len(result.by_people.each) if result.by_people else 0
         found = f"{several} people" if several > 1 else "a person"
-        two = "two people" if several <= PAIR else f"{found} (two an item)"
+        two = "two people each" if several <= PAIR else f"two of {found} each"
         return found if len(result.setup.judges) == 1 else two
     return " + ".join(map(visible, result.setup.judges))
 
@@ -602,7 +597,7 @@ def money(result: RunResult) -> str:
 def _cost(result: RunResult) -> str:
     """What was paid of which budget, and what judging the rest would have cost."""
     spend, usd, every = result.spend, result.usd_of_all, result.queries_in_all
-    left = every - result.judged - silent_of(result) - result.counts.further
+    left = every - result.judged - silent_of(result) - result.counts.further - _beyond(result)
     people, models = result.by_people, ""
     if people is not None and people.usd and spend.known:
         models = f", models {show_usd(spend.run_p - people.cost_p)}"
@@ -646,7 +641,7 @@ def _calls(result: RunResult) -> str:
         tokens(spend.tokens),
         f"{count(beyond, 'request')} without a usage, charged at their maximum" if beyond else "",
         f"prompt caching saved {show_usd(spend.cached_p)}" if spend.cached_p > 0 else "",
-        ahead if counts.ahead and not result.answer.broke_off else "",
+        ahead if counts.ahead and not (result.answer.broke_off or result.setup.by_hand) else "",
         f"each round waited for all answers: {result.waits}" if waited else "",
     ]
     return "; ".join(filter(None, parts))
@@ -659,40 +654,3 @@ def tokens(usage: Usage) -> str:
     read, wrote = (count(usage.input_tokens, "input token"), count(usage.output_tokens, "output token"))
     thought = f", {usage.reasoning_tokens:,} of them thoughts" if usage.reasoning_tokens else ""
     return f"{read} and {wrote}{thought}"
-
-
-def _given(one: Generated, result: RunResult) -> str:
-    """What a system gave that answers live, at what price and how fast."""
-    models = [model for model in one.models if model != one.system.partition("/")[2]]
-    asked = f"{count(one.asked, 'output')} now" if one.asked else "nothing was asked for now"
-    asked += f" for {dollars(one.usd)}" if one.asked and one.usd is not None else ""
-    if one.usd_of_all:
-        asked += f" (all {result.items:,} would cost about {dollars(one.usd_of_all)}, an estimate)"
-    asked += f", {one.output_tokens:,} output tokens" if one.output_tokens else ""
-    if one.seconds_median is not None and one.seconds_p95 is not None:
-        asked += f", {seconds(one.seconds_median)} in the median and {seconds(one.seconds_p95)} at 95 %"
-    reasons = ", ".join(f'"{shortened(reason, LONGEST_REASON)}" ({number:,})' for reason, number in one.why)
-    counted = (
-        (one.failed, f"without an output{_other_end(one)}{f': {reasons}' if reasons else ''}"),
-        (one.thoughts, "with thoughts in tags, which were judged, too"),
-        (one.masked, "in which a key was masked"),
-        (one.too_long, "too long to be judged"),
-    )
-    parts = [
-        f"{visible(one.system)}: {asked}",
-        f"{one.remembered:,} from the ledger, the oldest of {one.oldest[:10]}" if one.remembered else "",
-        f"{one.left_out:,} from the ledger left out, as another model answers now" if one.left_out else "",
-        f"{one.unjudged:,} paid and not judged" if one.unjudged else "",
-        *(f"{number:,} {what}" for number, what in counted if number),
-        f"its server names the model {', then '.join(map(visible, models))}" if models else "",
-    ]
-    return "; ".join(filter(None, parts))
-
-
-def _other_end(one: Generated) -> str:
-    """What would change if items without an output were treated in the other way."""
-    if one.lost:
-        wins = count(one.lost, "win")
-        return f" ({one.lost:,} lost for that; without these items, its rivals have {wins} fewer)"
-    wins = count(one.spared, "win")
-    return f" (left out; were they lost, its rivals would have {wins} more)" if one.spared else ""

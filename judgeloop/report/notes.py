@@ -85,6 +85,7 @@ class NoteCode(enum.StrEnum):
     OUT_OF_REACH = "out_of_reach"
     WITHIN_REACH = "within_reach"
     FEWER_SKIPS = "fewer_skips"
+    ASK_SKIPPED = "ask_skipped"
     NO_FORECAST = "no_forecast"
     MORE_JUDGMENTS = "more_judgments"
     TOO_EARLY = "too_early"
@@ -229,6 +230,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.OUT_OF_REACH: "If the lead stays at {lead:gap}, all {items:,} would not decide: add items.",
     NoteCode.WITHIN_REACH: "If the lead stays at {lead:gap}, all {items:,} would not decide, but it may change.",
     NoteCode.FEWER_SKIPS: "{skipped:,} of {asked:,} without a verdict may turn the lead, so no number of judgments is likely to decide: {how}.",
+    NoteCode.ASK_SKIPPED: "The same command asks the {skipped:skipped item} again, and the answers may decide.",
     NoteCode.NO_FORECAST: "How many judgments would decide is not known.",
     NoteCode.MORE_JUDGMENTS: "About {judgments:more judgment}{usd:expected} are probably enough.",
     NoteCode.LIMIT_ENOUGH: "`max_judgments={limit}`{usd:expected} is probably enough.",
@@ -239,7 +241,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.USUAL_JUDGMENTS: "For {systems:,} systems, about {judgments:more judgment}{usd:about} are usually enough.",
     NoteCode.USUAL_LIMIT: "`max_judgments={limit}`{usd:about} is usually enough for {systems:,} systems.",
     NoteCode.ALL_NAME: "`max_judgments={limit}`{usd:about} judges all: the best is then known.",
-    NoteCode.ALL_MAY_NAME: "`max_judgments={limit}`{usd:about} judges all, and decides only if the lead grows; else add items.",
+    NoteCode.ALL_MAY_NAME: "`max_judgments={limit}`{usd:about} judges up to {left:,} more, and decides only if one pulls clearly ahead; else add items.",
     NoteCode.SAME_TEST: "The risk stays the same.",
     NoteCode.SECOND_TEST: "That is a new test, with its own risk; what is known is not paid for again.",
     NoteCode.ASK_FOR_BETTER: "Without `min_gap` the command asks whether {system} is better: a new test, with its own risk.",

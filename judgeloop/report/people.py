@@ -38,6 +38,7 @@ class ByPeople:
     - `answers`: number of their answers, skips among them
     - `seconds`, `usd`: their time, and what it cost
     - `each`: of these answers how many each person gave, by name
+    - `beyond`: number of verdicts that the ledger has on draws after those that count
     - `another`: what two people said of the same items, of which the second had the outputs the other way round; null
       if no item was read by two
     - `same`: what one person said of the same item twice; null if none was asked again
@@ -51,6 +52,7 @@ class ByPeople:
     same: Twice | None = None
     checks: tuple[Checked, ...] = ()
     each: Mapping[str, int] = field(default_factory=dict)
+    beyond: int = 0
 
     @property
     def cost(self) -> str:

@@ -12,9 +12,9 @@ INDENT = 2
 TOGETHER = "\N{NO-BREAK SPACE}"
 NARROW = 3  # a column of names takes at most this part of the width
 MOST_LINES = 12  # of what is shown first, with the empty ones
-# What gives way to keep to them, in this order: `more` says where it stands. Who judged, the votes and the gap do not.
-# Of what is in `BEGINS` the beginning stays, until its second turn.
-JUDGED, VOTES, NEXT, ASKED, RISK, LOST = "judged", "votes", "next", "asked", "risk", "lost.1"
+# What gives way to keep to them, in this order: `more` says where it stands. Who judged, votes, gap and the first
+# advice do not. Of what is in `BEGINS` the beginning stays, until its second turn.
+JUDGED, VOTES, NEXT, ASKED, RISK, LOST, PROXY = "judged", "votes", "next", "asked", "risk", "lost.1", "proxy"
 GIVE_WAY = (
     "lost.3",
     "lost.2",
@@ -24,6 +24,7 @@ GIVE_WAY = (
     "groups.found",
     "halve",
     "kappa",
+    PROXY,
     RISK,
     COST,
     "widened",
@@ -34,12 +35,17 @@ GIVE_WAY = (
     ASKED,
     COST,
     RISK,
-    NEXT,
     LOST,
 )
 _SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z`-])")
 # Where it ends.
-BEGINS = {NEXT: _SENTENCES, ASKED: re.compile("; "), COST: re.compile("; "), RISK: re.compile(": ")}
+BEGINS = {
+    NEXT: _SENTENCES,
+    ASKED: re.compile("; "),
+    COST: re.compile("; "),
+    PROXY: re.compile("; "),
+    RISK: re.compile(": "),
+}
 _UNBROKEN = re.compile(r"`judgeloop [^`]*`|(?<=\d) (?=%)")
 WARNING = "Warning:"  # how a line begins that warns
 Paint = Callable[[str, str], str]  # colours a text in a tone: an outcome, or one of these

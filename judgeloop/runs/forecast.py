@@ -280,15 +280,15 @@ class Forecast:
         if usd is not None and float(to_usd(self.cost_p.expected)) < usd:
             yield f"All {count(result.queries_in_all, 'judgment')} would cost about {dollars(usd)}."
         thing, free = thing_of(result), self.unasked - result.asked
-        if result.asked:
-            judged, silent = result.asked - result.counts.abstentions, abstained(result)
-            have = f"{judged:,} {'has' if judged == 1 else 'have'} a verdict{silent and f' ({silent})'}"
-            yield f"Of {count(result.queries_in_all, thing)} {have}; the table has what is to come."
+        thing = result.data.unit if thing == "item" else thing
+        if known := result.asked - result.counts.abstentions + self.known:
+            silent, free = abstained(result), free - self.known
+            have = f"{'has' if known == 1 else 'have'} a verdict already{silent and f' ({silent})'}"
+            yield f"{known:,} of {count(result.queries_in_all, thing)} {have}; the table has what is to come."
         elif paid_p := result.spend.run_p:
             yield f"The run has cost {show_usd(paid_p)} so far; the table has what is to come."
         if free > 0:
-            why = ", ".join(["verdicts in the ledger"] * (self.known > 0) + [FREE] * (free > self.known))
-            yield f"{count(free, thing)} need{'s' * (free == 1)} no call ({why})."
+            yield f"{count(free, thing)} need{'s' * (free == 1)} no call ({FREE})."
         if result.setup.order == "both" and self.people is None:
             fewer = (
                 ""

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from judgeloop.core.outcomes import Checked, Control, ControlTally, Finished, StopKind
@@ -51,6 +52,16 @@ async def known_answers(
     whose = [AnsweringModel(one, OneModel(model) if model else None) for one, model in zip(judges, models, strict=True)]
     plans = await replanned(plans, whose, look_up)
     return [answered_by(planned, known, len(judges), terms) for planned in plans]
+
+
+async def answered_beyond(prepared: Prepared[Any], finished: Finished[Any]) -> int:
+    """How many of the draws that are not in a result have a verdict in the ledger."""
+    judges, terms = prepared.judges, prepared.terms()
+    done = {label.choice.key for label in (*finished.ending.labels, *finished.ending.further)}
+    choices = islice((one for one in prepared.session().ahead() if one.key not in done), LOOKED_UP)
+    plans = [plan_for(prepared.pool.query(one.position, one.systems), judges, terms) for one in choices]
+    known = await prepared.open_ledger.verdicts(sorted({ask.key for one in plans for ask in one.asks}))
+    return sum(isinstance(answered_by(one, known, len(judges), terms), Verdict) for one in plans if one.asks)
 
 
 def answered_before(

@@ -96,13 +96,14 @@ class Prices(NamedTuple):
     """What a label and a cheap verdict probably cost, in picodollars.
 
     `seconds` is what a label probably takes of a person's time, 0 if none is asked. `supposed` says whether its price
-    is.
+    is. A cheap verdict takes at most so many `calls`.
     """
 
     label_p: float
     proxy_p: float
     seconds: float
     supposed: bool
+    calls: int = 1
 
     @property
     def of_a_label(self) -> str:
@@ -121,7 +122,8 @@ def prices_of_a_plan(config: RunSettings, inputs: Inputs) -> Prices:
         read = fmean(bool([*asks_for(one, inputs.judges, Terms(""))]) for one in sample(inputs))
         seconds = read * likely_each_s(inputs)
     supposed = inputs.by_hand and not label_p
-    return Prices(Wage(WAGE).cost_p(seconds) if supposed else label_p, proxy_p, seconds, supposed)
+    calls = 2 if config.order is Order.BOTH and inputs.proxy is not None and inputs.proxy.order_matters else 1
+    return Prices(Wage(WAGE).cost_p(seconds) if supposed else label_p, proxy_p, seconds, supposed, calls)
 
 
 def likely_each_s(inputs: Inputs) -> float:

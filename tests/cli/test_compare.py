@@ -211,7 +211,7 @@ def test_a_dry_run_counts_no_calls_for_identical_outputs_and_names_guessed_colum
     assert forecast["judgments"]["worst"] + forecast["answered_from_ledger"] == 40
     assert forecast["calls"]["worst"] == 2 * 10
     text = unwrapped(judgeloop(*arguments).stdout)
-    judged, free = (int(n) for n in re.search(r"Of 40 items (\d+) have .* (\d+) items need no call", text).groups())
+    judged, free = (int(n) for n in re.search(r"(\d+) of 40 items have .* (\d+) items need no call", text).groups())
     assert (judged, judged + free) == (forecast["answered_from_ledger"], 30)
     assert "Columns: prompt from 'Question', output from 'answer' (" in text
     assert "--map sets them." in text

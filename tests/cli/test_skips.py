@@ -118,3 +118,26 @@ def test_a_limit_that_skips_have_reached_says_how_many_were_judged(run):
     assert (code, found["stop_reason"], found["judged"], found["abstentions"]) == (3, "judgment_limit", 25, 5)
     shown = judgeloop("runs", "show", found["run"]).stdout
     assert "the limit of 30 judgments is reached with 25 judged and 5 skipped" in " ".join(shown.split())
+
+
+def test_an_answer_to_what_was_skipped_may_decide_earlier_and_the_rest_was_not_needed(run, monkeypatch):
+    shown = []
+    monkeypatch.setattr(human.HumanJudge, "_show", lambda _, text: shown.append(text))
+
+    def judged(skips):
+        def key():
+            if skips:
+                return skips.pop()
+            text = next(text for text in reversed(shown) if human.RULE in text).partition("── A")[2]
+            return "a" if text.index("new") < text.index("old") else "b"
+
+        monkeypatch.setattr(human, "read_key_from_terminal", key)
+        return json.loads(judgeloop(*COMPARED, "--about", "like-these", "--json").stdout)
+
+    first = judged(["s"] * 3)
+    assert (first["winner"], first["abstentions"], first["by_people"]["beyond"]) == ("new", 3, 0)
+    found = judged([])
+    assert (found["winner"], found["abstentions"]) == ("new", 0)
+    more = found["by_people"]["beyond"]
+    assert 0 < more == found["by_people"]["answers"] - 3 - found["judged"]
+    assert f"{more} more answered, not needed" in " ".join(judgeloop("runs", "show", found["run"]).stdout.split())

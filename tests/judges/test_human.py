@@ -334,8 +334,16 @@ def test_how_far_the_run_is_stands_above_each_question():
     person.judge.hear(SoFar(16, 200, 30, skipped=2))
     person.answers(calls(2))
     first, second = person.screen.getvalue().split("── Task")[:2]
-    assert "14 of at most 200 judged, about 7 to 60 more\n" in first
-    assert "15 of at most 200 judged, about 7 to 59 more, in about 1 min\n" in second, "minutes once there is a pace"
+    assert "14 judged, 2 skipped, of at most 200, about 7 to 60 more\n" in first
+    assert "15 judged, 2 skipped, of at most 200, about 7 to 59 more, in about 1 min\n" in second, (
+        "once there is a pace"
+    )
+    person = Person("sab")
+    person.judge.hear(SoFar(16, 200, 30, skipped=2))
+    person.answers(calls(3))
+    _, second, third, _ = person.screen.getvalue().split("── Task")
+    assert "14 judged, 3 skipped, of at most 200" in second, "what may be taken back counts"
+    assert "15 judged, 3 skipped, of at most 200, about 7 to 58 more" in third
     for more, near in ((8, ", a decision may be near"), (0, ""), (None, "")):  # and it was not; or none is foreseen
         person = Person("a")
         person.judge.hear(SoFar(14, 200, more))

@@ -290,12 +290,12 @@ def test_what_a_run_has_heard_of_is_counted_once(tmp_path):
     assert asyncio.run(story()) == (1, 0)
 
 
-def test_what_is_usual_is_what_was_known_before_the_first_answer_also_after_a_restart(tmp_path):
-    async def story(*heard):
-        judge = judge_of(tmp_path)
+def test_what_is_usual_is_what_was_known_before_the_first_answer_also_after_a_restart(tmp_path, capsys):
+    async def story(*heard, people=("anna", "ben")):
+        judge = judge_of(tmp_path, *people)
         judge.hear(SoFar(0, 200, usual=heard[0]))
         call = asyncio.create_task(judge.judge(PAIR))
-        while judge.pages is None:  # noqa: ASYNC110 - it tells nobody
+        while judge._ticking is None:  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(0.005)
         judge.hear(SoFar(24, 200, usual=heard[1]))
         await judge.aclose()
@@ -305,6 +305,8 @@ def test_what_is_usual_is_what_was_known_before_the_first_answer_also_after_a_re
     assert asyncio.run(story((10, 31), (10, 31))).usual == (10, 31)
     again = asyncio.run(story((3, 7), (3, 7)))
     assert (again.usual, again.asked) == ((10, 31), 24)
+    assert "Usually about 7 are judged" in capsys.readouterr().err, "whoever runs it reads what a dry run says"
+    assert asyncio.run(story((3, 7), (3, 7), people=())).usual == (3, 7), "who judges alone is told all along"
 
 
 def test_a_skip_is_booked_once_though_the_run_is_started_again(tmp_path):

@@ -52,6 +52,8 @@ STATES = {
     "limit": "now.progress = {judged: 14, skips: 2, most: 200, left: 9, more: null, near: false}; progress()",
     "as far as the limit": "now.progress = {judged: 20, most: 60, left: 40, near: false, more: [10, 40]}; progress()",
     "usual": "now.progress = {judged: 14, most: 200, usual: [12, 45]}; progress()",
+    "two people an item": "now.start.people = now.start.each = 2; now.progress = {judged: 6, mine: 8, skips: 1, most: 14};"
+    " progress(); now.start.each = 1",
     "longer": "now.start.people = 2; now.progress = {judged: 46, mine: 20, most: 200, usual: [12, 45]}; progress()",
     "paused": "pause()",
     "wait": "waits({others: true})",
@@ -65,6 +67,11 @@ STATES = {
     "start with little money": "now.progress.affords = 4; start(); progress()",
     "start after a restart": "now.progress.judged = 14; now.progress.left = 186; now.progress.affords = null; now.time = {each_s: 30, usual_s: 1350}; start()",
     "start after long": "now.progress.judged = 46; now.progress.left = 154; start()",
+    "start of second readings": "now.progress = {judged: 0, most: 29, again: 5}; start()",
+    "start with two people an item": "now.start.people = now.start.each = 2;"
+    " now.progress = {judged: 0, most: 14, needs: 54}; now.time = {each_s: 38, usual_s: 1064}; start()",
+    "several after a restart": "now.start.each = 1; now.progress = {judged: 14, most: 200, left: 186, usual: [12, 45]};"
+    " start(); now.start.people = 1",
     "start with a low limit": "now.progress = {judged: 0, most: 30, needs: 62}; now.time = {each_s: 37.5, usual_s: 1125};"
     " start(); progress()",
     "start with a low limit after a restart": "now.progress.judged = 10; now.progress.left = 20; start()",

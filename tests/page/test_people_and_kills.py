@@ -199,7 +199,7 @@ def test_second_readings_are_the_ceiling_of_a_judges_agreement(tmp_path):
     flags = ("--people", "anna,ben", "--shared", "0.5")
     with page_run(tmp_path, *flags, "--max-judgments", "20", command=[*agree, "--truth", "human"]) as run:
         asked = judged_by(run)
-        assert "30 are judged, 10 of them a second time" in run.said
+        assert "20 are judged, 10 of them twice: 30 answers" in run.said
     assert (asked["judged"], asked["people_pairs"], asked["people_equal"]) == (20, 10, 1.0)
     assert asked["order"] == "both", "that of the judge, whatever people saw"
     assert asked["equal"] == 1.0

@@ -312,7 +312,7 @@ def test_the_first_screen_says_what_is_asked(tmp_path):
         anna = await office.entered("anna")
         return anna.entered["start"]
 
-    said = {"rubric": "Be kind.", "rates": False, "paid": False, "checks": False, "people": 2}
+    said = {"rubric": "Be kind.", "rates": False, "paid": False, "checks": False, "each": 1, "people": 2}
     assert story(tmp_path, steps, "anna", "ben") == said
 
 

@@ -9,6 +9,7 @@ import pytest
 from support.results import SPEND, make_result, undecided
 
 from judgeloop.core.outcomes import StopKind, Tally
+from judgeloop.core.records import Population
 from judgeloop.report.notes import TEXTS, Note, NoteCode
 
 RESULTS = [
@@ -32,6 +33,17 @@ def advised(kind=StopKind.BUDGET, **changes):
 def test_no_budget_is_advised_where_what_was_skipped_keeps_all_items_from_deciding():
     spend, skipped = replace(SPEND, next_p=10**9), Tally(items=100, wins=(5, 4), ties=1, abstentions=2)
     assert advised(spend=spend, tally=skipped) == [NoteCode.FEWER_SKIPS]
+
+
+@pytest.mark.parametrize(
+    ("lead", "skips", "first"), [(6, 5, True), (3, 5, True), (6, 1, True), (2, 1, False), (0, 1, False)]
+)
+def test_what_people_skipped_comes_first_where_their_answers_may_decide(lead, skips, first):
+    tally = Tally(items=110, wins=(0, lead), ties=9 - lead, abstentions=skips)
+    codes = advised(StopKind.JUDGMENT_LIMIT, tally=tally, judges=("human",), about=Population.ITEMS_LIKE_THESE)
+    assert (codes[0] == NoteCode.ASK_SKIPPED) is first
+    assert codes.count(NoteCode.FEWER_SKIPS) == 0
+    assert NoteCode.ASK_SKIPPED not in advised(StopKind.JUDGMENT_LIMIT, tally=tally)
 
 
 def test_no_budget_is_advised_where_the_lead_is_too_small_for_all_items_or_the_judge_prefers_a_place():

@@ -31,6 +31,12 @@ def test_a_forecast_on_80_columns(snapshot):
     assert forecast(result, questions=100, unasked=12).text(80) == snapshot
 
 
+def test_what_is_known_after_those_that_count_is_in_the_one_figure():
+    text = forecast(foreseen(asked=4), questions=100, unasked=12, known=5).text(200)
+    assert "9 of 100 items have a verdict already" in text
+    assert "3 items need no call (identical" in text
+
+
 def test_a_forecast_without_price_budget_or_assumption(snapshot):
     result = foreseen(asked=4, spend=Spend())
     assert forecast(result, assumed=None, unpriced=("openai/judge",)).text(80) == snapshot

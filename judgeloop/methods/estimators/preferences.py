@@ -155,7 +155,7 @@ def _propensities(tally: Tally, labels: Sequence[Label]) -> Sequence[float]:
     drawn = [label.choice.propensity for label in labels if label.choice.propensity is not None]
     if tally.picked or len(drawn) < len(labels):
         return ()
-    before = len(tally.preferences)
+    before = tally.judged + tally.abstentions  # a preference may count again, without a draw
     if not tally.propensities and all(
         math.isclose(propensity, _even(tally.items, before + at), rel_tol=ROUNDING)
         for at, propensity in enumerate(drawn)

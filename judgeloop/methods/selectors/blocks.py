@@ -80,10 +80,11 @@ class ByBlock(Unmoved):
     draws: Draws = Draws.EVEN
 
     def init(self, items: int, rng: np.random.Generator) -> RandomState:
-        """All is drawn already; a run never asks for more than it has blocks."""
+        """All is drawn already, and no more is asked than there are blocks; of families, `items` is their number."""
         del rng
         drawn = [*self.blocks.needed, *self.behind]
-        return RandomState(np.array([*drawn, *sorted(set(range(items)).difference(drawn))], dtype=np.int64))
+        every = [*drawn, *sorted(set(range(items)).difference(drawn))]
+        return RandomState(np.array(every[:items], dtype=np.int64))
 
     def ask(self, state: RandomState, rng: np.random.Generator) -> tuple[Step | None, RandomState]:
         """The next item, as in uniform draws."""

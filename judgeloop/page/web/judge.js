@@ -173,6 +173,7 @@ function waits({ others, awaits, money, last: key, noted: withNote }) {
 }
 const limitOf = ({ most, again }, things = "") => `${most}${things}${again ? `, ${again} of them a second time` : ""}`;
 const openOf = ({ needs }, more = "") => (typeof needs === "number" ? `most runs like this end there without a decision${needs ? ` (with ${needs}${more}, most would decide)` : ""}` : "");
+const twice = (n, again) => (again ? (again < n ? `, ${again} of them twice: ${n} answers` : ", a second time") : now.start?.each > 1 ? `, each read by two of you: ${now.start.each * n} answers` : "");
 const thing = () => (now.start?.rates ? "answer" : "pair");
 const did = () => [["judged by you", `${now.progress.mine ?? 0}`], ...(now.progress.skips ? [["skipped by you", `${now.progress.skips}`]] : [])];
 const mine = () => [...did(), ["your time", minutesOf(now.progress.seconds ?? 0)], ["saved", "everything"]];
@@ -206,9 +207,9 @@ async function hears(mine) { // while somebody pauses, that the run is over
 function start() {
   const { usual, most, again, judged, mine, affords, left, needs } = now.progress, { people, paid, rubric, checks, rates } = now.start, together = people > 1 ? ", by all of you together" : "";
   $("hello").textContent = `${now.name ? `Hello ${now.name}. ` : ""}${rates ? "How good is this answer?" : "Which answer is better?"}`;
-  const { each_s: each, usual_s: all } = now.time ?? {}, fixed = usual && usual[0] >= most, known = usual && usual[1] < most && judged <= usual[1], pace = each ? `about ${each < 150 ? `${fives(Math.round(each), Math.round)} s` : about(each)} each` : "", more = judged ? " more" : "", asked = { most: judged ? `${left} more` : most, again }, limit = limitOf(asked), open = affords && judged < affords ? "" : openOf({ needs: needs && Math.max(0, needs - judged) }, more), time = all ? `, ${about(all)}` : "";
+  const { each_s: each, usual_s: all } = now.time ?? {}, fixed = usual && usual[0] >= most, known = usual && usual[1] < most && judged <= usual[1], pace = each ? `about ${each < 150 ? `${fives(Math.round(each), Math.round)} s` : about(each)} each` : "", more = judged ? " more" : "", rest = judged ? left : most, limit = limitOf({ most: `${rest}${more}`, again }), open = affords && judged < affords ? "" : openOf({ needs: needs && Math.max(0, needs - judged) }, more), time = all ? `, ${about(all)}` : "";
   $("ends").textContent = `${fixed ? "" : "The run ends as soon as it is clear. "}You can stop at any time and go on later with the same link.`;
-  $("howlong").textContent = affords && judged < affords ? `About ${affords - judged}${more} ${thing()}s, as far as the budget goes${together}` : known ? `Usually about ${usual[1] - judged}${more} ${thing()}s${time}${together}` : most ? `${fixed ? "" : "At most "}${limitOf(asked, ` ${thing()}s`)}${open || fixed ? time : ""}${together}` : "Until it is clear";
+  $("howlong").textContent = affords && judged < affords ? `About ${affords - judged}${more} ${thing()}s, as far as the budget goes${together}` : known ? judged && people > 1 ? `Usually about ${usual[1]} ${thing()}s in all${together}` : `Usually about ${usual[1] - judged}${more} ${thing()}s${twice(usual[1] - judged)}${time}${together}` : most ? `${fixed ? "" : "At most "}${again < rest ? rest - again : rest}${more} ${thing()}s${twice(rest, again)}${open || fixed ? time : ""}${together}` : "Until it is clear";
   const said = [...(known ? [judged ? `${judged} ${judged === 1 ? "is" : "are"} ${people > 1 || mine ? "judged" : "known"}` : affords ? `a decision usually takes ${usual[1]}` : `at least ${usual[0]}`, `at most ${limit}`] : []), ...(pace ? [pace] : [])].join(", ");
   $("howmany").textContent = [said, open].map((one) => one.replace(/^./, (first) => first.toUpperCase()).replace(/.$/, "$&.")).join(" ").trim();
   $("startrubric").textContent = rubric || (rates ? "How well the answer serves whoever asked." : "Better is the one that you would rather send to whoever asked.");
@@ -289,7 +290,7 @@ function progress() {
   const { judged = 0, mine = 0, skips, most, again = 0, more, near, left, usual, minutes, affords } = now.progress, together = now.start?.people > 1;
   const limit = `at most ${limitOf(now.progress)}`;
   const live = near !== undefined && judged >= FEWEST_JUDGED; // of one person alone; several would learn from it who leads
-  $("count").textContent = `${together ? `You judged ${mine}` : `${mine} judged${judged > mine ? `, ${judged - mine} known` : ""}`}${skips ? `, ${skips} skipped` : ""}${together ? `, all of you ${judged}` : ""}`;
+  $("count").textContent = `${together ? `You judged ${mine}` : `${mine} judged${judged > mine ? `, ${judged - mine} known` : ""}`}${skips ? `, ${skips} skipped` : ""}${now.start?.each > 1 ? `; ${judged} judged by two` : together ? `, all of you ${judged}` : ""}`;
   $("helpmore").hidden = !live;
   $("helpskip").hidden = !most;
   $("helpskip").textContent = `${together ? `A ${thing()} that all skip` : "A skip"} uses up one of the ${most - again}.`;

@@ -156,18 +156,17 @@ def _gate(gate: GateRow, result: Agreed) -> str:
     """How a gate stands, as a sentence: what is shown, and at which risk."""
     risk = result.setup.risk_threshold
     if gate.name == "agreement":
-        zone = in_points(gate.best - gate.worst)
-        zone = f", with a zone of {zone}" if gate.best > gate.worst else ""
+        zone = f" and a zone of {in_points(gate.best - gate.worst)}" if gate.best > gate.worst else ""
         # Each end of the interval is as sure as the gate. Only what failed is said to be below something, and a share
         # in the zone only by the interval: so whatever the share is, the sentence is wrong with at most the risk.
         _, high = result.equal_interval or (0.0, 1.0)
         of = f" of {_like(result, 'outputs' if result.rates else 'pairs')}" if _gate_knows_more(result) else ""
-        below = f"{per_cent(gate.best, 0)}{of} (required: above {per_cent(gate.worst, 0)}{zone})"
+        below = f"{per_cent(gate.best, 0)}{of}, the required {per_cent(gate.worst, 0)}{zone}"
         if high < gate.worst:
             below = f"the required {per_cent(gate.worst, 0)}"
         said_of = {
             "passed": f"At a risk of {risk:g} that is above {per_cent(gate.worst, 0)}{of}.",
-            "failed": f"At a risk of {risk:g} that is below {below}.",
+            "failed": f"That fails: at a risk of {risk:g} it is below {below}.",
             "open": f"Whether that is above {per_cent(gate.worst, 0)} is open.",
         }
     elif gate.name == "kappa":
@@ -313,8 +312,8 @@ def _widened(result: Agreed) -> str:
     more = found.cheap - found.labels
     if result.setup.sampled and more < found.labels:
         return (
-            f"the judge moved the estimate, not the bounds: it judged {count(more, 'more item')}, and "
-            f"{found.labels:,} are needed; with `about=items` any number does"
+            f"the judge moved the estimate, not the bounds: it judged {count(more, 'item')} without a label, and narrows "
+            "the bounds once these are as many as the labels; with `about=items` at once"
         )
     if found.widened < LEAST_SHOWN:
         return ""

@@ -48,7 +48,7 @@ from judgeloop.methods.stats.hedged import VERSION
 from judgeloop.methods.stopping.agreement import Agreeing, Asked
 from judgeloop.questions.agree import page
 from judgeloop.questions.agree.result import Agreed, AgreeOptions, agreed_of
-from judgeloop.questions.agree.settings import AGAIN, OF_LEDGER, QUESTION, AgreeSettings
+from judgeloop.questions.agree.settings import AGAIN, OF_LEDGER, QUESTION, USUAL_ZONE, AgreeSettings
 from judgeloop.questions.question import Question, Ran
 from judgeloop.report.page import Page
 from judgeloop.report.records import HUMAN
@@ -111,8 +111,10 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
             two = " and `people_per_item=2`; `shared` asks a second person" if config.people_per_item > 1 else ""
             raise InputError(f"`truth`: expected one who is asked, found {some(asked)}{two}")
         if config.require_agreement is not None and config.require_agreement + config.zone >= 1:
+            usual, smaller = "the usual " * (config.zone == USUAL_ZONE), (1 - config.require_agreement) / 2
             raise InputError(
-                f"`require_agreement={config.require_agreement:g}` and `zone={config.zone:g}`: expected a sum below 1"
+                f"`require_agreement={config.require_agreement:g}` and {usual}`zone={config.zone:g}`: expected a sum below "
+                f"1; give a smaller `zone`, such as {smaller:.2g}, or require less"
             )
         if config.require_kappa is not None and config.about == Population.THESE_ITEMS and not config.judge_all:
             raise InputError(

@@ -150,7 +150,11 @@ def _said_of(offer: Offer, judge: str) -> Iterator[str]:
     """The ways as lines, with what they suppose."""
     found, proxy = offer.buying, visible(offer.proxy)
     price, seconds = found.prices.of_a_label, found.prices.seconds
-    yield f"Ways to decide from the start by {visible(judge)} with the help of {proxy}; labels at {price}, R² supposed {SUPPOSED}:"
+    calls = f", cheap verdicts with {count(found.prices.calls, 'call')} each" if found.prices.calls > 1 else ""
+    yield (
+        f"Ways to decide from the start by {visible(judge)} with the help of {proxy}; labels at {price}{calls}, R² "
+        f"supposed {SUPPOSED}:"
+    )
     for one in found.ways:
         hours = f"{one.labels * seconds / HOUR_S:.1f} h" if seconds else ""
         yield (

@@ -406,8 +406,8 @@ def _by_items(result: Comparison) -> str:
         return ""
     first, second = result.setup.systems
     other = first if (result.leader == second) == (by_items < 0) else second
-    each = "prompt" if result.data.by_prompt else "family"
-    return f", {visible(other)} {signed(abs(by_items))} if each {each} counts as often as it has items"
+    whose = "" if other == result.seen[0] else f"{visible(other)} "
+    return f"; {whose}{signed(abs(by_items))} over all {count(result.items, 'item')}, which decides nothing"
 
 
 def _among_decisive(result: Comparison) -> str:

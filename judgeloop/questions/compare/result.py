@@ -463,7 +463,21 @@ class Comparison(RunResult):
         return (*found, *(() if self.recorded else self.all_tied(self.ties)))
 
     def to_decide(self) -> tuple[Note, ...]:
-        """What would decide, after an end that did not cut the run short."""
+        """What would decide, after an end that did not cut the run short: first what people skipped, where it may."""
+        skipped, beyond = self.counts.abstentions, self._beyond()
+        if not self._skips_may_decide(skipped):
+            return beyond
+        instead = {NoteCode.FEWER_SKIPS, NoteCode.ALL_ASKED}
+        return (note(NoteCode.ASK_SKIPPED, skipped=skipped), *(one for one in beyond if one.code not in instead))
+
+    def _skips_may_decide(self, skipped: int) -> bool:
+        """Whether answers to what people skipped may decide: a skip holds a bound off by two of all asked at most."""
+        moved, null = 2 * skipped / max(1, self.asked), -(self.options.gap_asked or 0.0)
+        bounds = (self.of(system)[1] for system in self.setup.systems)
+        return self.by_hand and skipped > 0 and any(one is not None and one[0] + moved > null for one in bounds)
+
+    def _beyond(self) -> tuple[Note, ...]:
+        """What would decide beside answers to what was skipped."""
         more, limited = self.more_judgments, self.stop_reason is StopKind.JUDGMENT_LIMIT
         if self.recorded is not None or self.alike:
             return ()
@@ -490,9 +504,9 @@ class Comparison(RunResult):
         lead, skipped = abs(self.gap or 0.0), self.counts.abstentions
         if self.leader is not None and skipped >= lead * self.judged:  # each takes one off the lead
             return (self.fewer_skips(skipped),)
-        left = self.drawable - self.asked
         if self.stop_reason is StopKind.JUDGMENT_LIMIT:
-            every = note(NoteCode.ALL_MAY_NAME, limit=self.drawable, usd=self.usd_for(left))
+            left = self.drawable - self.judged
+            every = note(NoteCode.ALL_MAY_NAME, limit=self.drawable, left=left, usd=self.usd_for(left))
             return (every, *self._further_test(left))
         reach = NoteCode.WITHIN_REACH if self.within_reach else NoteCode.OUT_OF_REACH
         return (note(reach, lead=lead, items=self.drawable) if lead else note(NoteCode.LEVEL),)

@@ -240,7 +240,8 @@ class Selection(RunResult):
         another = (note(NoteCode.SECOND_TEST),) if limited and self.setup.guarantee else ()
         if limited and usual <= self.limit and not self.level and every > self.asked:  # it took the usual, or more
             code = NoteCode.ALL_MAY_NAME if self.setup.sampled else NoteCode.ALL_NAME
-            return (note(code, limit=every, usd=self.usd_for(every - self.asked)), *another)
+            left = every - self.judged
+            return (note(code, limit=every, left=left, usd=self.usd_for(left)), *another)
         if self.more_judgments is None:
             return (note(NoteCode.LEVEL if self.level else NoteCode.NO_FORECAST),)
         code = NoteCode.USUAL_LIMIT if limited else NoteCode.USUAL_JUDGMENTS

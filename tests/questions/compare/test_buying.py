@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from judgeloop.core.records import UNLIMITED, Item, Pool
+from judgeloop.core.records import UNLIMITED, Item, Label, Pool, Verdict
 from judgeloop.engine.session import Limits
 from judgeloop.formats.join import Joined
-from judgeloop.methods.selectors.blocks import Blocks
+from judgeloop.methods.estimators.preferences import Preferences
+from judgeloop.methods.estimators.proxy import ProxyVerdicts
+from judgeloop.methods.selectors.blocks import Blocks, ByBlock
 from judgeloop.questions.compare.buying import Offer, buying, not_bought, ways_of
 from judgeloop.questions.compare.settings import CompareSettings
 from judgeloop.runs import proxies
@@ -15,7 +18,7 @@ from judgeloop.runs.inputs import Inputs
 
 
 class Judge:
-    by_hand = False
+    by_hand, order_matters = False, False
 
 
 def bought(monkeypatch, items, about, prices, limit=100):
@@ -81,3 +84,20 @@ def test_of_proxies_of_which_none_is_asked_none_is_called_the_better_buy(monkeyp
     cheap = Offer("cheap", bought(monkeypatch, 4000, "items", (100.0, 1.0)))
     assert ways_of([dear, dear], "people")[-1] == "Neither would be asked here."
     assert ways_of([dear, cheap], "people")[-1].startswith("The better buy, as far as it is known: cheap")
+
+
+@pytest.mark.parametrize(
+    ("blocks", "items", "places"),
+    [(Blocks.fresh(range(0, 60, 2), 3, seed=1), 30, 60), (Blocks.again(30, 3, 12, seed=1), 30, 30)],
+    ids=["of families", "drawn again"],
+)
+def test_draws_by_blocks_prefer_no_item(blocks, items, places):
+    proxy, selector = ProxyVerdicts(places, blocks), ByBlock(blocks)
+    for place in range(places):
+        proxy.tell(place, Verdict(0.5))
+    estimator, rng = Preferences(sampled=True, proxy=proxy), np.random.default_rng(1)
+    tally, state = estimator.tally([], items), selector.init(items, rng)
+    for _ in range(blocks.labels):
+        step, state = selector.ask(state, rng)
+        tally = estimator.extended(tally, [Label(step.choices[0], Verdict(1.0))])
+    assert (tally.judged, tally.propensities, tally.picked) == (blocks.labels, (), False)
