@@ -311,8 +311,8 @@ def with_blocks(each):
     [
         ({}, 0.17, 30),
         ({"more_judgments": 1}, 0.052, 1),
-        ({"tally": Tally(items=100, wins=(1, 1)), "more_judgments": None}, 0.46, 98),
-        ({"tally": Tally(items=100, wins=(1, 1)), "more_judgments": None, "max_judgments": 40}, 0.21, 38),
+        ({"tally": Tally(items=100, wins=(1, 1)), "more_judgments": None}, 0.26, 98),
+        ({"tally": Tally(items=100, wins=(1, 1)), "more_judgments": None, "max_judgments": 40}, 0.13, 38),
     ],
 )
 def test_a_budget_that_was_too_small_names_one_that_is_enough(changes, budget, judgments):
