@@ -19,7 +19,7 @@ SURE_OF_KAPPA = 0.2  # a reach of its interval that says something
 def page(result: Agreed) -> Page:
     """What `agree` says."""
     outcome = None if result.outcome is Outcome.DECIDED else result.outcome  # a figure is no decision
-    asks, caption = "May this judge be trusted?", decision(result, "one person")  # a paper has other readers
+    asks, caption = "May this judge be trusted?", _for_a_paper(result)[0]
     return Page(tuple(facts(result)), tables(result), pictures(result), asks=asks, outcome=outcome, caption=caption)
 
 
@@ -42,6 +42,7 @@ def facts(result: Agreed) -> list[Fact]:
         Fact("halve", Section.NEXT, "more labels", _halve(result), first=True),
         Fact("means", Section.RISK, "means", _means(result) if result.equal is not None else ""),
         Fact("again", Section.JUDGE, "asked anew", "" if result.anew is None else said_again(result.anew)),
+        Fact("paper", Section.DATA, "for a paper", " ".join(_for_a_paper(result))),
         Fact("labels", Section.DATA, "labels", "; ".join(result.options.read)),
         Fact("unlabelled", Section.DATA, "no label", _unlabelled(result)),
     ]
@@ -49,17 +50,23 @@ def facts(result: Agreed) -> list[Fact]:
     return [*told(*own), *[one for one in said.shared(result) if one.key not in gone]]
 
 
-def decision(result: Agreed, you: str = "you") -> str:
-    """How often the judge says what people say, their ceiling, to whom it is kinder, and what that is good for.
+def decision(result: Agreed) -> str:
+    """How often the judge says what people say, their ceiling, to whom it is kinder, and what that is good for."""
+    return said.headline(result, " ".join(_sentences(result, "you")))
 
-    `you` is who gave the labels, if one person did.
-    """
+
+def _for_a_paper(result: Agreed) -> list[str]:
+    return _sentences(result, "one person")  # who it was: a paper has other readers
+
+
+def _sentences(result: Agreed, you: str) -> list[str]:
+    """Those of the decision; `you` is who gave the labels, if one person did."""
     several = len(result.options.people) > 1 or (result.by_people is not None and any(result.by_people.each))
     judge, things = visible(result.setup.judge.rpartition("/")[2]), "outputs" if result.rates else "pairs"
     whom = "people" if several else you
     if result.equal is None:
         ended = said.ended(result)
-        return said.headline(result, f"nothing is known yet of how {judge} agrees with {whom}: {ended}.")
+        return [f"nothing is known yet of how {judge} agrees with {whom}: {ended}."]
     within, who = " within a step" if result.rates else "", "you" if whom == "you" else "they"
     sentences = []
     if (anew := result.anew) is not None:
@@ -89,7 +96,7 @@ def decision(result: Agreed, you: str = "you") -> str:
         )
         gate = f"a gate at a margin of {in_points(MARGIN)} between {' and '.join(map(visible, result.setup.systems))}"
         sentences.append(f"It {stands} good enough for {gate}: {off}.")
-    return said.headline(result, " ".join(sentences))
+    return sentences
 
 
 def _kinder_by(result: Agreed) -> str:

@@ -618,3 +618,11 @@ def test_too_many_empty_verdicts_break_off_with_what_to_do(agree, tmp_path):
         ).judged
         == 14
     )
+
+
+def test_a_paper_has_the_first_sentence_as_caption_and_all_of_them_in_a_note(agree):
+    result = agree(often, labels())
+    first, *others = result.page.text("paper").split(". ")
+    assert others
+    assert result.page.caption == f"{first}."
+    assert " you" not in result.page.text("paper")
