@@ -21,6 +21,7 @@ from judgeloop.report.words import about, count, dollars, per_cent, plural, sent
 
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
 LONGEST_CAUSE = 600  # characters of why a run ended, in its headline
+WITHOUT_A_WORD = {BADGES[one].word for one in (Outcome.DECIDED, Outcome.UNDECIDED)}  # their sentences say it
 OTHERWISE = "Otherwise it passes"  # before an answer that is fine, where a condition beside it is not
 GROUP = "group "  # how the names of conditions on single groups begin
 RANDOM = "random"
@@ -134,7 +135,7 @@ def asked(result: RunResult) -> str:
         named = "".join(f" (run {run[:ID]} named {visible(name)})" for run, name in before.named.items())
         parts.append(f"{these} were compared {by}{times(before.times)} on these items{how}{named}")
     if others:
-        parts.append(f"{visible(baseline)} was the baseline of {count(others, 'other run')}")
+        parts.append(f"{count(others, 'other run')} tested a system against {visible(baseline)}")
     number, runs = f"{result.wrong_in_all:.4g}", before.times + others + 1
     wrong = "wrong answer is" if number == "1" else "wrong answers are"
     return f"{', and '.join(parts)}; of these {runs:,} tests, at most {number} {wrong} expected" if parts else ""
@@ -325,12 +326,12 @@ def headline(result: RunResult, decision: str) -> str:
         why = result.stop_sentence.removeprefix("interrupted; ") if interrupted else ended(result)
         why = why.replace("paid for", "judged") if result.by_hand else why  # people may have no price
         return f"{word}, no result: {stopped(why)}"
-    if result.outcome is Outcome.PASSED and result.doubtful:
+    if result.outcome in {Outcome.PASSED, Outcome.DECIDED} and result.doubtful:
         word += ", in doubt"
     if required and result.answer is Outcome.FAILED:
         decision = f"{required} was required, and {decision}"
     if result.outcome is result.answer:
-        return decision if result.outcome in {Outcome.DECIDED, Outcome.UNDECIDED} else f"{word}: {decision}"
+        return decision if word in WITHOUT_A_WORD else f"{word}: {decision}"
     if result.outcome is Outcome.PASSED:
         return f"{word}: {decision}"
     first, *others = _named(result)
@@ -608,7 +609,7 @@ def _cost(result: RunResult) -> str:
         f"{'all answers' if result.judged else 'the controls'} were in the ledger"
         if spend.remembered and not (result.alike or spend.run_p or spend.asked_anything) and people is None
         else "",
-        f"the other {left:,} would cost about {dollars(usd * left / every)}" if usd and left > 0 else "",
+        f"the other {left:,} would cost about {dollars(usd * left / every)} more" if usd and left > 0 else "",
     ]
     return "; ".join(filter(None, parts))
 

@@ -249,9 +249,10 @@ class Line:
 
     @property
     def headline_here(self) -> str:
-        """The headline on the page of a night; of a pass in doubt with why."""
+        """The headline on the page of a night; of an answer in doubt with why."""
         why = [sentence(one.partition(": ")[0]) for one in self.warnings[:1]]
-        return " ".join([self.headline, *(why if self.state in DOUBTFUL.values() else [])])
+        answered = self.outcome is not None and self.outcome.answered
+        return " ".join([self.headline, *(why if self.doubtful and answered else [])])
 
     @property
     def why_failed(self) -> str:

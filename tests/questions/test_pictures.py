@@ -160,7 +160,7 @@ def test_a_gap_among_picked_items_is_not_drawn_as_one_of_all():
 
 def test_the_cost_of_judging_everything_is_at_the_mean_of_this_run():
     result = make_result()  # 0.042 dollars for 20 calls, and about 1.9 calls for each of 100 items
-    assert told(result, Section.COST)["cost"].endswith("; the other 90 would cost about $0.36")
+    assert told(result, Section.COST)["cost"].endswith("; the other 90 would cost about $0.36 more")
     assert result.usd_of_all == pytest.approx(0.042 / 20 * 1.9 * 100)
 
 
@@ -200,7 +200,7 @@ def test_a_live_system_is_shown_with_its_price_and_seconds():
     spend = replace(result.spend, remembered=0, outputs_p=2 * 10**10)
     costs = told(replace(result, spend=spend), Section.COST)
     assert "($0.020 for outputs, $0.0010 for judging)" in costs["calls"]
-    assert costs["cost"].endswith("; the other 90 would cost about $0.0090"), "judging alone: 0.001 for 10 of 100"
+    assert costs["cost"].endswith("; the other 90 would cost about $0.0090 more"), "judging alone: 0.001 for 10 of 100"
     assert "all 100" not in told(result, Section.COST)["cost"], "some were paid for before"
 
 

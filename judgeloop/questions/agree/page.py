@@ -18,7 +18,7 @@ SURE_OF_KAPPA = 0.2  # a reach of its interval that says something
 
 def page(result: Agreed) -> Page:
     """What `agree` says."""
-    outcome = None if result.outcome is Outcome.DECIDED else result.outcome  # a figure is no decision
+    outcome = None if result.outcome is Outcome.DECIDED else result.outcome
     asks, caption = "May this judge be trusted?", _for_a_paper(result)[0]
     return Page(tuple(facts(result)), tables(result), pictures(result), asks=asks, outcome=outcome, caption=caption)
 
@@ -52,7 +52,8 @@ def facts(result: Agreed) -> list[Fact]:
 
 def decision(result: Agreed) -> str:
     """How often the judge says what people say, their ceiling, to whom it is kinder, and what that is good for."""
-    return said.headline(result, " ".join(_sentences(result, "you")))
+    found = " ".join(_sentences(result, "you"))
+    return found if result.outcome is Outcome.DECIDED else said.headline(result, found)  # a figure is no decision
 
 
 def _for_a_paper(result: Agreed) -> list[str]:
@@ -85,7 +86,8 @@ def _sentences(result: Agreed, you: str) -> list[str]:
         same = round(result.people_equal * result.people_pairs)
         sentences.append(f"Two annotators agree on {same:,} of {result.people_pairs:,}.")
     if result.favours is not None:
-        sentences.append(f"It is kinder to {visible(result.favours)} than {whom} are, by {_kinder_by(result)}.")
+        they = f"{whom} are" if several or whom == "you" else "that person is"
+        sentences.append(f"It is kinder to {visible(result.favours)} than {they}, by {_kinder_by(result)}.")
     if result.favours_length is not None:
         sentences.append(f"It likes the {result.favours_length} answer more than people do.")
     if not result.gates and not result.rates and result.off_interval is not None:

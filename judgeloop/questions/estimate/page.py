@@ -134,7 +134,7 @@ def _interval(result: Estimation) -> str:
     mean = result.mean or 0.0
     far = reach(round(mean, 3), (round(low, 3), round(high, 3)))  # of the ends that the headline shows
     wider = ", a little wider than without `half_width`, as any look may end the run"
-    wider *= options.interval_kind == IntervalKind.ANYTIME
+    wider *= options.interval_kind == IntervalKind.ANYTIME and not result.answer.answered
     parts = [
         "" if wanted is None else f"reaches at most {far:.3f} from the score (wanted {wanted:g}){wider}",
         f"{LOOKS[options.interval_kind]}, {'at most' if setup.guarantee else 'about'} {often} such intervals miss the score",
