@@ -139,6 +139,7 @@ class Forecast:
 
     - `result`: what the verdicts in the ledger and identical outputs say already.
     - `judgments`, `calls`, `cost_p`: further ones, and their cost in picodollars, in the low, expected and worst case.
+      `unknown`: these judgments without those that the ledger has.
     - `assumed`: in words what the expected case assumes; None if it rests on verdicts.
     - `affordable`: the number of judgments that the rest of the budget probably pays for; None without a budget, or if
       calls cost nothing. Each is set aside at its worst case, `reserved_p`, after the calls that are made in any case
@@ -188,6 +189,7 @@ class Forecast:
     needs: int | None = None
     known: int = 0
     skipped: int = 0
+    unknown: Range = NOTHING
 
     @property
     def priced(self) -> bool:
@@ -380,7 +382,7 @@ class Forecast:
 
         rows: list[tuple[str, ...]] = [
             ("", *Range._fields),
-            ("judgments", *(f"{one:,}" for one in self.judgments)),
+            ("judgments", *(f"{one:,}" for one in self.unknown)),
             ("calls", *(f"{one:,}" for one in self.calls)),
             *([("  outputs", *(f"{one:,}" for one in self.outputs))] if self.outputs else []),
             ("cost", *costs(self.cost_p, known=self.priced)),
@@ -431,7 +433,7 @@ class Forecast:
             "items": result.items,
             "decided_by_ledger": result.winner,
             "answered_from_ledger": result.asked,
-            "judgments": self.judgments._asdict(),
+            "judgments": self.unknown._asdict(),
             "calls": self.calls._asdict(),
             "outputs": None if self.outputs is None else self.outputs._asdict(),
             "usd_of_outputs": None if self.unpriced_systems else in_dollars(self.outputs_cost_p),
@@ -518,7 +520,7 @@ async def forecast(
             each = iter(found_p)
             blocks = [[quote for _ in block for quote in next(each)] for block in left.by_proxy]
     beside += (skipped := await _skipped(run, sources, finished, answering))
-    plans, whole, known = await not_known(run, sources, queries, answering, left.within)
+    plans, whole, known = await not_known(run, sources, queries, answering)
     again = [ask for each in plans[: judgments.worst] for ask in each.asks if ask.ingredients.again_of]
     again_p = sum(judges[ask.judge].quote(ask.call).likely_cost_p for ask in again)
     gave = finished.people if run.by_hand else GivenByPeople()
@@ -532,15 +534,14 @@ async def forecast(
     calls, cost_p = _cases(judgments, quotes[: left.within], beside, perhaps)
     readings = NOTHING
     if terms.reads_again:
-        known = len(finished.read_again)
-        readings = Range(*(max(0, read_twice(left.done + number, run.config) - known) for number in judgments))
+        read = len(finished.read_again)
+        readings = Range(*(max(0, read_twice(left.done + number, run.config) - read) for number in judgments))
         calls, cost_p = (
             Range(*map(sum, zip(*pair, strict=True)))
             for pair in zip((calls, cost_p), _cases(readings, quotes), strict=True)
         )
-    to_read = sum(map(bool, judging[: left.within]))  # the others are known, or their outputs are identical
-    low, expected = (round(number * to_read / max(1, min(left.within, len(quotes)))) for number in judgments[:2])
-    read = Range(*(number + len(skipped) for number in (low, expected, min(judgments.worst, to_read))))
+    within, to_read = min(left.within, len(quotes)), sum(map(bool, judging[: left.within]))  # the others take no call
+    to_people = Range(*(number + len(skipped) for number in _of_these(judgments, to_read, within)))
     likely = [call.likely_cost_p for one in quotes for call in one]
     each_p, beside_p = sum(likely) / max(1, len(quotes)), sum(call.likely_cost_p for one in beside for call in one)
     dear = list(filter(None, (sum(call.cost_p for call in one) for one in quotes)))  # of what is asked at all
@@ -561,11 +562,12 @@ async def forecast(
         stays_open=left.stays_open,
         equal=left.equal,
         groups=left.groups,
-        known=known,
+        known=sum(known),
         skipped=len(skipped),
+        unknown=_of_these(judgments, within - sum(known[:within]), within),
         again=(len(again), again_p),
         people=peoples_time(
-            (ask.call for each in plans[:LOOKED_UP] for ask in each.asks), read, readings, run.config, gave
+            (ask.call for each in plans[:LOOKED_UP] for ask in each.asks), to_people, readings, run.config, gave
         )
         if run.by_hand
         else None,
@@ -578,6 +580,14 @@ async def forecast(
     of_outputs, outputs_cost_p = _cases(judgments, outputs)
     _, judging_cost_p = _cases(judgments, judging, beside, perhaps)
     return replace(found, outputs=of_outputs, outputs_cost_p=outputs_cost_p, judging_cost_p=judging_cost_p)
+
+
+def _of_these(judgments: Range, some: int, within: int) -> Range:
+    """How many of the judgments are among `some` of those `within` which all are; at least one, if any."""
+    low, expected = (
+        max(round(one), math.ceil(min(one, 1))) for one in (n * some / max(1, within) for n in judgments[:2])
+    )
+    return Range(low, expected, min(judgments.worst, some))
 
 
 def _cases(judgments: Range, quotes: Quotes, beside: Quotes = (), perhaps: Quotes = ()) -> tuple[Range, Range]:

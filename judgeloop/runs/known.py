@@ -105,15 +105,11 @@ def controls_of(kept: KeptResult) -> tuple[ControlTally | None, ...]:
 
 
 async def not_known(
-    run: Prepared[Any],
-    sources: Sources,
-    queries: Sequence[Query],
-    answering: Sequence[AnsweringModel],
-    within: int | None = None,
-) -> tuple[list[Planned], int, int]:
+    run: Prepared[Any], sources: Sources, queries: Sequence[Query], answering: Sequence[AnsweringModel]
+) -> tuple[list[Planned], int, list[bool]]:
     """The plans for queries, the first of them without the calls that the ledger answers.
 
-    With them the number of calls, and of queries that the ledger answers whole: of the first, as many as `within` says.
+    With them the number of calls, and of the first queries whether the ledger answers them whole.
     """
     ledger = run.open_ledger
     await sources.look_up(queries, ledger)
@@ -133,5 +129,5 @@ async def not_known(
         for each in plans
         if known
     ]
-    found = sum(bool(whole.asks) and not rest.asks for whole, rest in zip(plans[:within], left, strict=False))
+    found = [bool(whole.asks) and not rest.asks for whole, rest in zip(plans, left, strict=False)]
     return left or plans, sum(len(each.asks) for each in plans), found

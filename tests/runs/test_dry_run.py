@@ -23,7 +23,8 @@ def forecast(result=None, **changes):
         "cost_p": Range(10**9, 6 * 10**9, 2 * 10**11),
         "assumed": "that one system wins 45 % and the other 25 % of the items, with 30 % ties",
     }
-    return Forecast(result or foreseen(), **cases | changes)
+    cases |= changes
+    return Forecast(result or foreseen(), **{"unknown": cases["judgments"]} | cases)
 
 
 def test_a_forecast_on_80_columns(snapshot):

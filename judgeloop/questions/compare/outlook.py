@@ -15,7 +15,7 @@ from judgeloop.methods.stats.predictive import FEWEST_KNOWN
 from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.by_group import ByGroup
 from judgeloop.methods.stopping.rule import Rule
-from judgeloop.report.words import per_cent
+from judgeloop.report.words import count, per_cent
 from judgeloop.runs.forecast import EVEN, EqualSystem, GroupOutlook, Range
 
 # Assumed by the expected case until enough verdicts are known: shares in per cent. Who asks whether
@@ -39,7 +39,8 @@ def judgments_to_decide(
     most = min(limits.max_judgments, tally.items) - asked
     (ahead, behind), tied = _assumed(rule, ties)
     lead = f"one system wins {ahead} % and the other {behind} % of the items"
-    said = f"that {'the two are level' if ahead == behind else lead}, with "
+    so_far = f"beside the {count(tally.judged, 'verdict')} so far" if tally.judged else ""
+    said = f"that{so_far and f', {so_far},'} {'the two are level' if ahead == behind else lead}, with "
     said += f"{tied} % ties" if ties is None else f"{per_cent(ties)} ties"
     assumed = tally.judged < max(limits.min_judgments, FEWEST_KNOWN) or tally.leader is None
     shares = _usual(rule, tally, ties)
