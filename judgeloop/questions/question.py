@@ -18,7 +18,7 @@ from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
 from judgeloop.ledger.records import RecordedRun
 from judgeloop.report.labels import Texts
 from judgeloop.report.page import Page
-from judgeloop.report.people import by_people
+from judgeloop.report.people import ByPeople, by_people
 from judgeloop.report.result import RunResult
 from judgeloop.runs.begin import conducted, opened
 from judgeloop.runs.forecast import Forecast, Left, forecast
@@ -138,6 +138,10 @@ class Question(ABC, Generic[S, T, R]):
             observe = await self._telling(begun, observe)
             return await self._concluded(await self._ran(begun, begun.terms(), interruption, observe))
 
+    def of_people(self, run: Prepared[S]) -> Prepared[S]:
+        """The run as it asks people, if they judge."""
+        return run
+
     def more(self, run: Prepared[S], tally: T) -> int | None:
         """About how many more judgments decide, if it goes on like this; None if no number is known to."""
         del run, tally
@@ -187,8 +191,9 @@ class Question(ABC, Generic[S, T, R]):
     async def _concluded(self, ran: Ran[S, T]) -> R:
         result, pool = await self.with_others(ran, self.result_of(ran)), ran.finished.pool
         people = by_people(ran.finished, rates=ran.run.config.rates)
-        if people is not None and ran.run.by_hand and not ran.run.pool.live:
-            people = replace(people, beyond=await answered_beyond(ran.run, ran.finished))
+        if ran.run.by_hand and not ran.run.pool.live:
+            beyond = await answered_beyond(self.of_people(ran.run), ran.finished)
+            people = replace(people or ByPeople(0, 0.0, 0.0), beyond=beyond) if people or beyond else None
         result = replace(result, by_people=people)
         page = self.page(result)
         if result.outcome.broke_off:

@@ -196,8 +196,8 @@ def of_items(result: RunResult) -> str:
     """What may be judged, for a sentence that says how much of it was: all items, or families of them."""
     items = count(result.items, "item")
     if result.per_label > 1:
-        more = result.per_label - 1
-        return f"{count(result.drawable, 'item')}, each with {more:,} more that the proxy alone rates ({items} in all)"
+        unit = result.data.unit
+        return f"{count(result.drawable, 'block')} of {count(result.per_label, unit)} (one {unit} of each)"
     return f"{result.data.units}, one item each" if result.data.units else items
 
 
@@ -205,7 +205,8 @@ def judged_of(result: RunResult, drawn: str = "") -> str:
     """How much was judged of what; `drawn` says how those were chosen that are not all."""
     if not result.data.several:
         all_of_them = result.judged == result.queries_in_all
-        return f"{'all' if all_of_them else f'{result.judged_in_words}{drawn} of'} {of_items(result)}"
+        first = "the first " * bool(not drawn and result.answer.answered and answered_beyond(result))  # they decide
+        return f"{'all' if all_of_them else f'{first}{result.judged_in_words}{drawn} of'} {of_items(result)}"
     verdicts = sum(row.in_decision and row.score is not None for row in result.labels)
     families = "" if result.judged == result.data.families else f"{result.judged:,}{drawn} of "
     every = "all " if verdicts == result.items else ""
@@ -224,13 +225,20 @@ def identical(result: RunResult) -> str:
 
 def unjudged(result: RunResult, how: str = ", taken as the worst case") -> str:
     """How many got no verdict, behind how many were judged, and `how` they count; how many more people answered."""
-    silent, beyond = silent_of(result), _beyond(result)
+    silent = silent_of(result)
     said = f"; {silent:,} {'skipped' if result.setup.by_hand else 'without a verdict'}{how}" if silent else ""
-    more = "not needed" if result.answer.answered else "and kept"
-    return f"{said}; {beyond:,} more answered, {more}" if beyond else said
+    return f"{said}{more_answered(result)}"
 
 
-def _beyond(result: RunResult) -> int:
+def more_answered(result: RunResult) -> str:
+    """How many answers people gave on draws after those that count, behind these; empty for none."""
+    beyond = answered_beyond(result)
+    if result.answer.answered and beyond:
+        return f"; {beyond:,} more answered, not needed"
+    return f"; {count(beyond, 'more answer')} in the ledger" if beyond else ""
+
+
+def answered_beyond(result: RunResult) -> int:
     """How many verdicts people gave on draws after those that count."""
     return result.by_people.beyond if result.by_people else 0
 
@@ -598,7 +606,7 @@ def money(result: RunResult) -> str:
 def _cost(result: RunResult) -> str:
     """What was paid of which budget, and what judging the rest would have cost."""
     spend, usd, every = result.spend, result.usd_of_all, result.queries_in_all
-    left = every - result.judged - silent_of(result) - result.counts.further - _beyond(result)
+    left = every - result.judged - silent_of(result) - result.counts.further - answered_beyond(result)
     people, models = result.by_people, ""
     if people is not None and people.usd and spend.known:
         models = f", models {show_usd(spend.run_p - people.cost_p)}"
@@ -607,7 +615,7 @@ def _cost(result: RunResult) -> str:
         f"{people.cost}{models}" if people is not None else "",
         "failed calls may have been billed: `judgeloop ledger show --unknown`" if spend.unconfirmed_p else "",
         f"{'all answers' if result.judged else 'the controls'} were in the ledger"
-        if spend.remembered and not (result.alike or spend.run_p or spend.asked_anything) and people is None
+        if spend.remembered and not (result.alike or spend.run_p or spend.asked_anything or (people and people.answers))
         else "",
         f"the other {left:,} would cost about {dollars(usd * left / every)} more" if usd and left > 0 else "",
     ]

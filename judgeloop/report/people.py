@@ -38,7 +38,7 @@ class ByPeople:
     - `answers`: number of their answers, skips among them
     - `seconds`, `usd`: their time, and what it cost
     - `each`: of these answers how many each person gave, by name
-    - `beyond`: number of verdicts that the ledger has on draws after those that count
+    - `beyond`: number of their verdicts that the ledger has on draws after those that count, whichever run asked them
     - `another`: what two people said of the same items, of which the second had the outputs the other way round; null
       if no item was read by two
     - `same`: what one person said of the same item twice; null if none was asked again
@@ -56,7 +56,9 @@ class ByPeople:
 
     @property
     def cost(self) -> str:
-        """Their part of the cost, and for how long, in words."""
+        """Their part of the cost, and for how long, in words; empty if they answered in other runs alone."""
+        if not self.answers:
+            return ""
         time = seconds(self.seconds) if self.seconds < IN_SECONDS else hours(self.seconds)
         return f"people {show_usd(self.cost_p)} ({time})" if self.usd else f"{time} of people's time"
 

@@ -141,3 +141,21 @@ def test_an_answer_to_what_was_skipped_may_decide_earlier_and_the_rest_was_not_n
     more = found["by_people"]["beyond"]
     assert 0 < more == found["by_people"]["answers"] - 3 - found["judged"]
     assert f"{more} more answered, not needed" in " ".join(judgeloop("runs", "show", found["run"]).stdout.split())
+
+
+def test_what_the_judge_said_ahead_is_no_answer_of_people_and_labels_that_are_not_needed_are(run):
+    _, found = run(CHECKED, ["t", "t", "q"])
+    assert (found["judged"], found["by_people"]["beyond"]) == (2, 0)
+    run(CHECKED, ["t"])
+    code, found = run(CHECKED, ["q"], "--require-agreement", "0.5")  # whose labels are all in the ledger
+    people = found["by_people"]
+    assert (code, found["judged"] < ITEMS) == (5, True)
+    assert (people["answers"], people["beyond"]) == (0, ITEMS - found["judged"])
+    assert f"of the first {found['judged']} pairs" in " ".join(judgeloop("runs", "show", found["run"]).stdout.split())
+
+
+def test_a_dry_run_counts_no_judgment_that_is_known_behind_what_is_asked(run):
+    run((*COMPARED[:-1], "10"), ["s", "t"])
+    forecast = json.loads(judgeloop(*COMPARED[:-1], "30", "--dry-run", "--json").stdout)
+    assert forecast["judgments"]["worst"] == forecast["calls"]["worst"] == 30 - 9
+    assert forecast["judgments"]["expected"] == forecast["calls"]["expected"] <= 30 - 9

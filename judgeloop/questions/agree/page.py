@@ -124,6 +124,7 @@ def _where(result: Agreed, things: str, who: str) -> str:
     every = result.items - (result.options.unlabelled if result.options.judge_all else 0)
     cut = result.options.chosen and asked < every
     the = "the " if result.options.chosen else ""  # of whoever is asked: they may have labelled more, before
+    the = "the first " if said.answered_beyond(result) else the
     labelled = f"{the}{every if cut else result.judged:,} {things} {who} labelled"
     if cut:
         labelled = f"{result.judged:,} of {labelled}"
@@ -165,14 +166,14 @@ def _gate(gate: GateRow, result: Agreed) -> str:
     """How a gate stands, as a sentence: what is shown, and at which risk."""
     risk = result.setup.risk_threshold
     if gate.name == "agreement":
-        zone = f" and a zone of {in_points(gate.best - gate.worst)}" if gate.best > gate.worst else ""
+        zone = f", and a zone of {in_points(gate.best - gate.worst)}"
         # Each end of the interval is as sure as the gate. Only what failed is said to be below something, and a share
         # in the zone only by the interval: so whatever the share is, the sentence is wrong with at most the risk.
         _, high = result.equal_interval or (0.0, 1.0)
         of = f" of {_like(result, 'outputs' if result.rates else 'pairs')}" if _gate_knows_more(result) else ""
-        below = f"{per_cent(gate.best, 0)}{of}, the required {per_cent(gate.worst, 0)}{zone}"
-        if high < gate.worst:
-            below = f"the required {per_cent(gate.worst, 0)}"
+        below = f"{per_cent(gate.best, 0)}{of} ({per_cent(gate.worst, 0)} required{zone})"
+        if high < gate.worst or gate.best == gate.worst:
+            below = f"the required {per_cent(gate.worst, 0)}{of}"
         said_of = {
             "passed": f"At a risk of {risk:g} that is above {per_cent(gate.worst, 0)}{of}.",
             "failed": f"That fails: at a risk of {risk:g} it is below {below}.",
@@ -216,7 +217,7 @@ def _equal(result: Agreed) -> str:
     interval += ", a coarser bound than that of the gate" if _gate_knows_more(result) else ""
     silent = result.counts.abstentions
     lack = f"; {silent:,} more lack a verdict, and count against every claim" if silent else ""
-    return f"{same:,} of {count(result.judged, 'output' if result.rates else 'pair')} ({interval}){lack}"
+    return f"{same:,} of {count(result.judged, 'output' if result.rates else 'pair')} ({interval}){lack}{said.more_answered(result)}"
 
 
 def _agreement(result: Agreed) -> str:
@@ -316,13 +317,13 @@ def _seen(result: Agreed) -> tuple[str, str, float]:
 def _widened(result: Agreed) -> str:
     """That the judge's verdicts on the other items do not make the gap by people known better, and what to do."""
     found = result.corrected
-    if found is None or found.widened is None:
-        return ""
+    if found is None or found.widened is None or said.answered_beyond(result):
+        return ""  # what more was answered is no choice of the judge's
     more = found.cheap - found.labels
     if result.setup.sampled and more < found.labels:
         return (
-            f"the judge moved the estimate, not the bounds: it judged {count(more, 'item')} without a label, and narrows "
-            "the bounds once these are as many as the labels; with `about=items` at once"
+            f"too few items beside the labels to narrow the bounds ({more:,}; it takes {found.labels:,}); with "
+            "`about=items` any number helps"
         )
     if found.widened < LEAST_SHOWN:
         return ""

@@ -266,6 +266,10 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
         found = {name: getattr(second, name) for name in ("spend", "decided_at", "read_again", "people", "checked")}
         return parts, replace(first, ending=both.ending, **found)
 
+    def of_people(self, run: Prepared[AgreeSettings]) -> Prepared[AgreeSettings]:
+        """The run as it asks whoever is believed, if somebody is asked."""
+        return run if cast("AgreeInputs", run.inputs).truth is None else _of_truth(run)
+
     async def _told(self, run: Prepared[AgreeSettings], person: Prepared[AgreeSettings]) -> Observe[Paired]:
         """An observer that tells whoever is believed how far the run is."""
         twice, rule = read_twice(person.most_judgments, person.config), cast("Agreeing", person.parts.rule)

@@ -106,7 +106,7 @@ def test_a_gate_and_the_interval_beside_it_are_one_statement(agree, about):
 def test_what_failed_is_below_the_zone_and_says_so(agree):
     result = agree(often, labels(), require_agreement=0.8)
     assert (result.gates[0].state, f"{result.gates[0].best:.2f}") == ("failed", "0.90")
-    assert "at a risk of 0.1 it is below 90 %, the required 80 % and a zone of 10 points." in result.page.headline
+    assert "at a risk of 0.1 it is below 90 % (80 % required, and a zone of 10 points)." in result.page.headline
 
 
 @pytest.mark.parametrize("within", [-1e-6, 1e-6])
@@ -115,7 +115,7 @@ def test_what_failed_is_below_what_was_required_where_the_interval_is(agree, wit
     result = agree(often, labels(), require_agreement=high - within, zone=0.05)
     assert result.gates[0].state == "failed"
     assert ("it is below the required 87 %." in result.page.headline) == (within < 0)
-    assert ("it is below 92 %, " in result.page.headline) == (within > 0)
+    assert ("it is below 92 % (" in result.page.headline) == (within > 0)
 
 
 def test_items_on_which_people_differ_alone_are_not_those_on_which_the_judge_differs(agree):
@@ -175,7 +175,7 @@ def test_few_items_without_a_label_change_no_bound_and_the_line_says_how_many_it
     assert (result.corrected.widened, alone.corrected.widened) == (0, None)
     (said,) = (one for one in result.page.facts if one.key == "widened")
     assert said.first
-    assert "judged 20 items without a label" in said.text
+    assert "(20; it takes 40)" in said.text
 
 
 def test_labels_of_some_items_are_about_these_and_those_of_all_have_no_interval(agree):
@@ -562,7 +562,7 @@ def test_a_judge_that_foresees_nothing_of_the_labels_widens_the_gap_by_people_an
     assert not good.page.text("widened")
     many = agree(often, labels(places=range(ITEMS - 5)), judge_all=True)
     assert many.corrected.widened == pytest.approx(0)
-    assert "judged 5 items without" in many.page.text("widened")
+    assert "(5; it takes 55)" in many.page.text("widened")
 
 
 @pytest.fixture
