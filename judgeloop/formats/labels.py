@@ -44,11 +44,15 @@ NO_LABELS = {*NAMED, "system", "against", "propensity", "graded", "flipped", "in
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What one person said, by position: scores in [0, 1], NaN where they said nothing; and how it was read."""
+    """What one person said, by position: scores in [0, 1], NaN where they said nothing; and how it was read.
+
+    `left_out` says of each file how many labels in it are of other items, if any are.
+    """
 
     person: str
     scores: tuple[float, ...]
     read: str
+    left_out: tuple[str, ...] = ()
 
     @property
     def places(self) -> frozenset[int]:
@@ -115,8 +119,10 @@ def read_labels(source: Source, pool: Pool, scale: tuple[float, float] | None = 
     said = f"{table}: labels in {found_text(columns)}, items by {by!r}"
     if len(pool.systems) > 1 and not turned:
         said += f"; A is {pool.systems[0]}, B {pool.systems[1]}"
-    said += f"; {beyond:,} on other items, left out" if beyond else ""
-    return [Labels(who, tuple(own.get(at, math.nan) for at in range(len(pool))), said) for who, own in found.items()]
+    every = beyond + sum(map(len, found.values()))
+    strangers = (f"{table}: {beyond:,} of {every:,} labels are of other items",) if beyond else ()
+    scores = {who: tuple(own.get(at, math.nan) for at in range(len(pool))) for who, own in found.items()}
+    return [Labels(who, own, said, strangers) for who, own in scores.items()]
 
 
 def names_all(given: Sequence[Row], ids: Collection[str]) -> bool:
@@ -431,5 +437,5 @@ def people_of(labels: Iterable[Labels]) -> list[Labels]:
             found[f"{one.person} ({len(found) + 1})"] = one
             continue
         both = tuple(new if math.isnan(old) else old for old, new in zip(before.scores, one.scores, strict=True))
-        found[one.person] = Labels(one.person, both, f"{before.read}; {one.read}")
+        found[one.person] = Labels(one.person, both, f"{before.read}; {one.read}", before.left_out + one.left_out)
     return list(found.values())

@@ -279,3 +279,14 @@ def test_two_columns_that_are_known_for_votes_and_differ_are_refused(other):
     with pytest.raises(DataError, match="row 1"):
         read([{"id": at, "vote": "a", **other} for at in range(6)])
     assert read([{"id": at, "vote": "a", "winner": "old", "score": 1} for at in range(6)]) == {"truth": [A] * 6}
+
+
+def test_labels_of_other_items_are_counted_file_by_file():
+    first, second = (
+        Table(f"`{name}`", [Row(at, {"id": f"{at}", name: "a"}) for at in places])
+        for name, places in (("anna", range(2, ITEMS + 3)), ("ben", range(ITEMS)))
+    )
+    (anna,) = read_labels(first, POOL)
+    assert anna.left_out == ("`anna`: 3 of 7 labels are of other items",)
+    (ben,) = read_labels(second, POOL)
+    assert ben.left_out == ()

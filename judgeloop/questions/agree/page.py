@@ -44,6 +44,7 @@ def facts(result: Agreed) -> list[Fact]:
         Fact("again", Section.JUDGE, "asked anew", "" if result.anew is None else said_again(result.anew)),
         Fact("paper", Section.DATA, "for a paper", " ".join(_for_a_paper(result))),
         Fact("labels", Section.DATA, "labels", "; ".join(result.options.read)),
+        Fact("others", Section.DATA, "left out", "; ".join(result.options.left_out), first=True),
         Fact("unlabelled", Section.DATA, "no label", _unlabelled(result)),
     ]
     gone = {"agreement", "holds", "fails"}  # the decision says how each gate stands

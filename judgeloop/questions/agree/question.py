@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, cast
 
 import numpy as np
@@ -337,6 +337,7 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
                 zone=config.zone if config.require_agreement is not None else None,
                 chosen=given.truth is None,
                 read=tuple(dict.fromkeys(one.read for one in given.people)),
+                left_out=tuple(dict.fromkeys(chain.from_iterable(one.left_out for one in given.people))),
                 unlabelled=given.unlabelled,
                 judge_all=config.judge_all,
             ),

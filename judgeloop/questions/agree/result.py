@@ -56,6 +56,7 @@ class AgreeOptions(Part):
     - `zone`: the width of the zone above the required agreement; null without one
     - `chosen`: true if the labels were there beforehand: whoever chose their items did not draw them at random
     - `read`: how each file of labels was read
+    - `left_out`: for each file how many of its labels are of other items, if any are
     - `unlabelled`: number of items that have no label
     - `judge_all`: true if the judge was asked about these, too
     """
@@ -65,6 +66,7 @@ class AgreeOptions(Part):
     zone: float | None = None
     chosen: bool
     read: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     unlabelled: int = 0
     judge_all: bool = False
 
