@@ -211,7 +211,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_ASKED_NEAR: "All items are judged; more items may name a system, and `min_gap={gap}` probably does.",
     NoteCode.NOTHING_COUNTS: "{judge} answers as {model} now, and no verdict of {before} counts. A dry run says what a result "
     "would probably cost.",
-    NoteCode.ONLY_CONTROLS: "Only the controls were asked so far, and they are not paid for again. A dry run says what a result "
+    NoteCode.ONLY_CONTROLS: "Only controls were asked so far, and their answers are kept. A dry run says what a result "
     "would probably cost.",
     NoteCode.LEDGER_SHORT: "Rerun the command once that budget of the ledger starts again, or set a higher limit: "
     "`judgeloop budget` shows all.",
