@@ -390,12 +390,12 @@ def _lines(found: Settled) -> list[str]:
         now = settled.get(row.number)
         now_p += row.charged_p if now is None else now.cost_p
         said = f"{row.number}  {row.began_at}  run {row.run}  {row.judge}  item {row.item_id}"
-        said += f"  charged {show_usd(row.charged_p)}: {row.outcome}"
+        said += f"  held {show_usd(row.charged_p)}: {row.outcome}"
         if now is not None:
             said += f"; now {show_usd(now.cost_p)}, {now.outcome}"
         lines.append(visible(said))
     before_p = sum(row.charged_p for row in found.unknown)
-    total = f"{count(len(found.unknown), 'call')} of unknown cost, charged {show_usd(before_p)}"
+    total = f"{count(len(found.unknown), 'call')} of unknown cost, {show_usd(before_p)} held"
     if settled:
         total += f"; {len(settled):,} settled, now charged {show_usd(now_p)}"
     lines.append(total)

@@ -150,7 +150,7 @@ def lines(runs: Sequence[PastRun]) -> list[str]:
 def _again(run: PastRun) -> str:
     """How often a run had a result, of which the ledger has the last; empty for once."""
     number = run.recorded.note.results
-    return f" (the last of {number:,} different results, {_minute(run.started_at)})" if number > 1 else ""
+    return f" (the last of {number:,} ends, {_minute(run.started_at)})" if number > 1 else ""
 
 
 def _minute(time: str) -> str:

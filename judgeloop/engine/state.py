@@ -358,7 +358,8 @@ class RunState(Generic[T]):
         if self.interruption.requested.is_set():
             why = self.interruption.why
             if self.reason is None or self.reason.kind is why.kind:  # calls in flight may have failed since
-                self.reason = replace(why, sentence=f"{why.sentence}{self.and_waited}{self.and_failed}")
+                waited = "" if why.kind is StopKind.INTERRUPTED else self.and_waited  # whoever did it had seen it
+                self.reason = replace(why, sentence=f"{why.sentence}{waited}{self.and_failed}")
         return self._broken or self._rests or self.reason is not None
 
     @property

@@ -379,6 +379,7 @@ def of_the_run(result: RunResult, max_flips: float | None, *, cut: bool = False)
             other = result.setup.required_winner == result.setup.systems[0]
             whose = f", which show answers of {result.setup.controls_from}" if other else ""
             right = f"{judge} has {tally.right:,} of {count(tally.asked, 'control')} right{whose}"
+            right += f", in try {tally.number}" * (tally.number > 1)
             found = right if tally.end is Control.PASSED else of_controls(judge, tally)
             yield Condition(
                 f"controls of {judge}", OF_CONTROLS[tally.end], found, requires="the judge must pass its controls"
@@ -387,7 +388,7 @@ def of_the_run(result: RunResult, max_flips: float | None, *, cut: bool = False)
         yield _flips(result, max_flips)
     elif result.setup.order is not None and result.counts.judged:
         counts, one_way = result.counts, result.setup.order in ONE_WAY
-        changed = f"{counts.flips_in_all:,} of {count(counts.both_in_all, 'pair')} asked in both orders changed"
+        changed = f"{counts.flips_in_all:,} of {count(counts.both_in_all, 'verdict')} asked in both orders changed"
         found = "each pair was shown in one order" if one_way else changed
         yield Condition(FLIPS, Outcome.PASSED, found, requires=f"any share {MAY_CHANGE}")
     requires = (
@@ -445,9 +446,9 @@ def _flips(result: RunResult, most: float) -> Condition:
         return Condition(FLIPS, Outcome.PASSED, "no verdict could change with the order", requires=requires)
     chance = chance_of_so_many(flips, both, most)
     shown = chance <= FLIPS_RISK
-    said = f"{flips:,} of {count(both, 'pair')} asked in both orders changed{_with_groups(result)}"
-    too_few = f", no proof that more than {100 * most:.3g} % do" if flips > most * both else ""
-    said += f", shown to be more than {100 * most:.3g} %" if shown else too_few
+    said = f"{flips:,} of {count(both, 'verdict')} asked in both orders changed{_with_groups(result)}"
+    too_few = f": no proof that more than {100 * most:.3g} % do" if flips > most * both else ""
+    said += f": shown to be more than {100 * most:.3g} %" if shown else too_few
     low, high = wilson_interval(flips, both)
     figures = f"95 % interval {per_cent(low)} to {per_cent(high)}; p = {chance:.2g}, and {FLIPS_RISK:g} or less fails"
     return Condition(FLIPS, Outcome.BROKEN if shown else Outcome.PASSED, said, figures, requires)
@@ -607,7 +608,9 @@ def _cost(result: RunResult) -> str:
     """What was paid of which budget, and what judging the rest would have cost."""
     spend, usd, every = result.spend, result.usd_of_all, result.queries_in_all
     left = every - result.judged - silent_of(result) - result.counts.further - answered_beyond(result)
-    people, models = result.by_people, ""
+    people, models, earlier_p = result.by_people, "", _earlier_p(result)
+    if people is not None and not people.answers:  # they answered in other runs alone
+        people = None
     if people is not None and people.usd and spend.known:
         models = f", models {show_usd(spend.run_p - people.cost_p)}"
     parts = [
@@ -615,11 +618,20 @@ def _cost(result: RunResult) -> str:
         f"{people.cost}{models}" if people is not None else "",
         "failed calls may have been billed: `judgeloop ledger show --unknown`" if spend.unconfirmed_p else "",
         f"{'all answers' if result.judged else 'the controls'} were in the ledger"
-        if spend.remembered and not (result.alike or spend.run_p or spend.asked_anything or (people and people.answers))
+        if spend.remembered and not (result.alike or spend.run_p or spend.asked_anything) and people is None
+        else "",
+        f"answers of earlier runs cost {show_usd(earlier_p)}"
+        if spend.known and earlier_p > 0 and people is None
         else "",
         f"the other {left:,} would cost about {dollars(usd * left / every)} more" if usd and left > 0 else "",
     ]
     return "; ".join(filter(None, parts))
+
+
+def _earlier_p(result: RunResult) -> int:
+    """What answers cost that earlier runs have paid."""
+    spend = result.spend
+    return spend.answers_p - (spend.charged_p - spend.unconfirmed_p)
 
 
 def _calls(result: RunResult) -> str:
@@ -633,8 +645,7 @@ def _calls(result: RunResult) -> str:
     waited = result.waits and counts.rounds > 1 and spend.attempts
     controls = sum(one.asked for one in counts.controls if one is not None)
     controls *= result.setup.controlled or result.setup.advised
-    earlier_p, beyond = spend.answers_p - (spend.charged_p - spend.unconfirmed_p), spend.replies_without_usage
-    when = ", now or earlier" if earlier_p > 0 else ""
+    beyond, when = spend.replies_without_usage, ", now or earlier" if _earlier_p(result) > 0 else ""
     paid = f" ({show_usd(spend.controls_p)}{when})" if spend.controls_p else ""
     looked_up = f", {spend.looked_up:,} looked up in a table" if spend.looked_up else ""
     asked = f"{now}, {count(spend.attempts, 'attempt')}{looked_up}, {spend.remembered:,} answered from the ledger"
@@ -643,7 +654,6 @@ def _calls(result: RunResult) -> str:
         asked += f", {count(spend.proxy, 'verdict')} of the proxy among them" if spend.proxy else ""
     parts = [
         asked,
-        f"earlier answers cost {show_usd(earlier_p)}" if spend.known and earlier_p > 0 else "",
         f"with {count(controls, 'control')}{paid}" if controls else "",
         f"with the proxy's calls ({show_usd(spend.proxy_p)})" if spend.proxy_p else "",
         f"decided earlier, on {counts.decided_at[:10]}" if counts.decided_at and result.answer.answered else "",

@@ -140,7 +140,7 @@ TEXTS: dict[NoteCode, str] = {
     "holds for other items only if they are like these.",
     NoteCode.FEW_PROMPTS: "The {items:item} have only {families:,} different prompts, each of which counts once. If a part "
     "of the input is in another column, put both together: `map=prompt=prompt+COLUMN`.",
-    NoteCode.MANY_FLIPS: "{flips:,} of {both:pair} asked in both orders changed: "
+    NoteCode.MANY_FLIPS: "{flips:,} of {both:verdict} asked in both orders changed: "
     "this judge prefers a position, or guesses where outputs are nearly alike.",
     NoteCode.ITEMS_LEFT_OUT: "The answer is about {items:item}; others are left out: {left_out}.",
     NoteCode.NEIGHBOURS: "The stated risk may not hold: verdicts on items that stand near each other in the files agree more "
@@ -162,7 +162,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.SEARCHED: "The risk does not hold if an earlier search on these items chose these two of {systems:system}: use other items.",
     NoteCode.GROUPS_CUT: "Of the groups, {said}.",
     NoteCode.ASKED_OFTEN: "These outputs were compared {times:time} before: the chance that at least one of these {runs:test} gives a wrong answer may be {risk:.4g}{why}; take new items.",
-    NoteCode.KNOWN_OTHERWISE: "{other} has {won:,} to {lost:,} here, but with the verdicts of other runs it leads, "
+    NoteCode.KNOWN_OTHERWISE: "{other} is {stands} here, {won:,} to {lost:,}, but leads with the verdicts of other runs, "
     "{against:,} to {fewer:,}.",
     NoteCode.DRIFT: "The verdicts changed during the run: over its first {half:draw} the gap for {system} is "
     "{first:points}, over the next {half:,} it is {second:points} points (p = {chance:.2g}). Draws are in random order, so the judge may "
@@ -211,7 +211,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_ASKED_NEAR: "All items are judged; more items may name a system, and `min_gap={gap}` probably does.",
     NoteCode.NOTHING_COUNTS: "{judge} answers as {model} now, and no verdict of {before} counts. A dry run says what a result "
     "would probably cost.",
-    NoteCode.ONLY_CONTROLS: "Only the controls were asked so far, and they are not paid for again. A dry run says what a result "
+    NoteCode.ONLY_CONTROLS: "Only controls were asked so far, and their answers are kept. A dry run says what a result "
     "would probably cost.",
     NoteCode.LEDGER_SHORT: "Rerun the command once that budget of the ledger starts again, or set a higher limit: "
     "`judgeloop budget` shows all.",
@@ -251,8 +251,8 @@ TEXTS: dict[NoteCode, str] = {
     "ties, as here).",
     NoteCode.EQUAL_PASSES_ITEMS: "If the two were equal, 4 of 5 runs of {limit:{unit}} with `max_judgments={limit}` would "
     "pass (with {ties:share} ties, as here). There are {there:,}: add {more:,}.",
-    NoteCode.BETWEEN: "If the two were equal, 4 of 5 runs of at most {limit:judgment} would pass (with {ties:share} ties, as "
-    "here). This run did not pass even with more: it may be a little worse.",
+    NoteCode.BETWEEN: "An equal system would probably have passed by {limit:judgment} (with {ties:share} ties, as here): "
+    "this one may be a little worse.",
     NoteCode.LEVEL_NAMED: "If the two were level, `max_judgments={limit}` would name one in 4 of 5 runs.",
     NoteCode.LEVEL_NAMED_ITEMS: "If the two were level, {limit:{unit}} and `max_judgments={limit}` would name one in 4 of 5 "
     "runs. There are {there:,}: add {more:,}.",

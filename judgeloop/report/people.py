@@ -56,9 +56,7 @@ class ByPeople:
 
     @property
     def cost(self) -> str:
-        """Their part of the cost, and for how long, in words; empty if they answered in other runs alone."""
-        if not self.answers:
-            return ""
+        """Their part of the cost, and for how long, in words."""
         time = seconds(self.seconds) if self.seconds < IN_SECONDS else hours(self.seconds)
         return f"people {show_usd(self.cost_p)} ({time})" if self.usd else f"{time} of people's time"
 

@@ -165,8 +165,9 @@ def _known_models(ledger: Address, lines: Sequence[Line], before: Sequence[PastR
 
 def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: LastRun) -> Line:
     """A line with how its systems ended before, by what is required now, what turned, and what is new about it."""
-    answered = models_of(then.result) if then.result is not None else ()
-    line = replace(line, before=_word(then), answered_before=answered)
+    line = replace(line, before=_word(then))
+    if then.result is not None:
+        line = replace(line, answered_before=models_of(then.result), gap_before=then.result.page.value("gap", "gap"))
     if line.run not in runs:
         return line
     now, old = _ended(ledger, runs[line.run]), then.run.recorded.note

@@ -53,7 +53,7 @@ class Line:
     - `winner`: the system that is named; None without one
     - `gap`: of a comparison, bounds of the share of items that the second system wins less the share that it loses
     - `shown`: the gap and its bounds in points, or a score; `nights`: the gap in the last nights of the suite, this one
-      last, None where the pair has none by its judges now
+      last, None where the pair has none by its judges now; `gap_before`: that of the last night, whoever judged
     - `why`: why there is no result, without names; empty with one. `no_key`: as a judge or a system has no key
     - `lost`: of a failed gate, the first items that the candidate lost
     - `judged`: number of items with a verdict. `charged_p`: what its run was charged, in picodollars;
@@ -96,6 +96,7 @@ class Line:
     gap: str = ""
     shown: str = ""
     nights: tuple[float | None, ...] = ()
+    gap_before: str = ""
     why: str = ""
     no_key: bool = False
     lost: tuple[str, ...] = ()
@@ -178,7 +179,8 @@ class Line:
         if since.on_all:
             return moved + ON_ALL.format(count(since.many[0], since.unit), since.many[1])
         new = self.judged - since.both
-        return ON_BOTH.format(moved, since.both) + (MOST_NEW.format(new) if new > since.both else "")
+        before = f"from {self.gap_before}: " * bool(self.gap_before)
+        return before + ON_BOTH.format(moved, since.both) + (MOST_NEW.format(new) if new > since.both else "")
 
     @property
     def at_bound(self) -> bool:
@@ -270,7 +272,17 @@ class Line:
     def to_json(self) -> dict[str, Any]:
         """The line as JSON values."""
         values = asdict(self) | {"state": self.state, "gate": dict(self.gate)}
-        for name in ("since", "answered_before", "shown", "no_key", "judges", "judges_before", "own_p", "table"):
+        for name in (
+            "since",
+            "answered_before",
+            "shown",
+            "no_key",
+            "judges",
+            "judges_before",
+            "own_p",
+            "table",
+            "gap_before",
+        ):
             del values[name]
         values |= {
             "moved": None if self.other_judge else self.since.moved,

@@ -243,6 +243,7 @@ def _stopped(result: RunResult) -> str:
 def _goes_on(result: RunResult) -> bool:
     """Whether the same command may ask more, as something cut this one short."""
     again = {NoteCode.RESUME, NoteCode.THEN_RESUME, NoteCode.SILENT, NoteCode.BEGIN_ANEW, NoteCode.OTHER_MODEL}
+    again |= {NoteCode.OTHER_JUDGE}
     return any(one.code in again for one in result.advice)
 
 

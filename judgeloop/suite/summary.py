@@ -35,9 +35,10 @@ BUT = ("it is decided", "it passed")  # of a pair in doubt, without a condition 
 GAP = "Gaps are in points: of 100 items, how many more the second system of a pair wins than it loses."
 ABOUT_MOVED = (
     " Moved: by how much the gap or the score changed since {}, with an approximate 90 % interval: on the items that both nights "
-    "judged, or on all that each judged where these are fewer than ten. Then the state of that night, and whether outputs are new."
+    "judged, behind the gap of that night if it has others; if these are fewer than ten, on all of each night, and both numbers are "
+    "shown. Then how that night ended, and whether outputs are new."
 )
-ABOUT_NIGHTS = " Nights: the gaps of the last nights, this one last, on one scale; a dot where the pair has none by this judge, empty if only this night has one."
+ABOUT_NIGHTS = " Nights: the gaps of the last nights, this one last, on one scale; a dot where the pair has none by this judge; empty if only one night has one."
 FEW_MOVED = " Where either night judged fewer than ten, the change has no interval."
 BY_OTHER = (
     " “judge changed”: the judge, its model, its code or its prompt is another, and nothing can be said of the outputs "
@@ -421,7 +422,11 @@ class Summary:
         since = ((one.name, f"turned since the last night: {one.since.line}") for one in self.lines if one.since.line)
         turned = [PairText(name, text, text) for name, text in since]
         first = self._trouble_first
-        said = [one.said(one.headline_here + (f" Lost: {one.lost[0]}" if one.lost else "")) for one in first]
+        lost = {one.name: f"{one.headline_here} Lost: {one.lost[0]}" for one in first if one.lost}  # each has its own
+        said = [
+            PairText(one.name, lost[one.name], lost[one.name]) if one.lost else one.said(one.headline_here)
+            for one in first
+        ]
         note, new = GAP if any(one.gap for one in self.lines) else "", self._by_new
         note += f" {EQUAL_BOUND}" * any(one.at_bound for one in self.lines)
         columns: tuple[str, ...] = COLUMNS

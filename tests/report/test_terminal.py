@@ -71,7 +71,7 @@ def test_the_worst_gate_has_twelve_lines_with_its_decision_gap_and_first_doubts(
     assert "FAILED" in text.split("\n")[0]
     for said in (
         "\n  gap ",
-        " it leads, 40 to 20.",
+        " 40 to 20.",
         "\nWarning: ",
         " more warnings: --details",
         "\nAll of it: ",

@@ -382,7 +382,8 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             return result
         known = await known_verdicts(ran.run, ran.finished)
         for_it, against = known if named == ran.run.pool.systems[0] else known[::-1]
-        if against <= for_it or sum(known) <= sum(result.wins.values()):
+        margin = 0.0 if result.named else ran.run.config.not_worse or 0.0  # a pass is sure to be behind by less
+        if against - for_it <= margin * sum(known) or sum(known) <= sum(result.wins.values()):
             return result
         return replace(result, asked_before=replace(result.asked_before, known=known))
 

@@ -31,7 +31,7 @@ Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_differen
 BETS = "bets"  # the rule whose bounds answer every question
 ONCE = "once"  # the rule of what is there already
 WORSE_FAILS = "Being worse fails"
-EQUAL_BOUND = "A bound that equals the gap was proved before the latest verdicts."
+EQUAL_BOUND = "Bounds never widen again, so a later gap can come to lie on one."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -443,7 +443,8 @@ class Comparison(RunResult):
         lost, fewer = sum(self.wins.values()) - won, sum(known) - against
         if won <= lost and any(known):
             values = {"won": won, "lost": lost, "against": against, "fewer": fewer}
-            found.append(note(NoteCode.KNOWN_OTHERWISE, other=other, **values))
+            stands = "behind" if won < lost else "level"
+            found.append(note(NoteCode.KNOWN_OTHERWISE, other=other, stands=stands, **values))
         found += [note(NoteCode.SEARCHED, systems=self.searched)] if self.searched else []
         if self.corrected and self.corrected.silent > MODELS_ABSTAIN * self.corrected.verdicts:
             silent, proxy = self.corrected.silent, self.corrected.proxy

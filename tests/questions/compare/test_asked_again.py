@@ -155,7 +155,7 @@ def test_what_the_ledger_holds_beyond_the_draws_is_said_where_it_points_the_othe
         assert bool(told) is (found["winner"] == "b")
         if told:
             won, lost = found["wins"]["a"], found["wins"]["b"]
-            assert told == [f"a has {won} to {lost} here, but with the verdicts of other runs it leads, 31 to 29."]
+            assert told == [f"a is behind here, {won} to {lost}, but leads with the verdicts of other runs, 31 to 29."]
             return
     pytest.fail("no seed names the other one")
 
