@@ -34,9 +34,9 @@ TONES = {SHOWN[state]: _TONES.get(state, "broken") for state in KINDS} | {SHOWN[
 BUT = ("it is decided", "it passed")  # of a pair in doubt, without a condition and with one
 GAP = "Gaps are in points: of 100 items, how many more the second system of a pair wins than it loses."
 ABOUT_MOVED = (
-    " Moved: by how much the gap or the score changed since {}, with an approximate 90 % interval: on the items that both nights "
-    "judged, behind the gap of that night if it has others; if these are fewer than ten, on all of each night, and both numbers are "
-    "shown. Then how that night ended, and whether outputs are new."
+    " Moved: by how much the gap or the score changed since {} on the items that both nights judged, with an approximate 90 % "
+    "interval. Where others are new, the gap of that night comes first. Where both share fewer than ten, it is the change on all of "
+    "each. Then how that night ended, and whether outputs are new."
 )
 ABOUT_NIGHTS = " Nights: the gaps of the last nights, this one last, on one scale; a dot where the pair has none by this judge; empty if only one night has one."
 FEW_MOVED = " Where either night judged fewer than ten, the change has no interval."
