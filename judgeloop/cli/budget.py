@@ -102,7 +102,7 @@ def _show(*, json: bool, **given: Any) -> None:
 def _line(found: Balance) -> str:
 
     by = ", ".join(f"{run} {show_usd(held_p)}" for run, held_p in found.held.items())
-    day = f" from {found.day_starts}" if found.until else ""
+    day = f" from {found.day_starts}" if found.until and found.day_starts != MIDNIGHT else ""
     return (
         f"{found.name or EVERY_RUN}: {found.amount}{day}; "
         f"{show_usd(found.charged_p - found.held_p)} spent, "

@@ -324,9 +324,9 @@ class Forecast:
                 return f"The {shown} is enough."
             return f"The {shown} is enough at likely costs, but not at maximum costs."
         if self.affordable == 0:
-            needs = f"A judgment reserves its maximum cost, about {show_usd(self.reserved_p)}"
-            first = f", after what is asked first, for about {show_usd(self.beside_p)}" if self.beside_p else ""
-            return f"The {shown} covers no further judgment. {needs}{first}.{self._probably_enough}"
+            needs = f"A judgment reserves its maximum cost, about {show_usd(self.reserved_p)}."
+            first = f" What is asked before it costs about {show_usd(self.beside_p)}." if self.beside_p else ""
+            return f"The {shown} covers no further judgment. {needs}{first}{self._probably_enough}"
         ends = "probably too few to decide" if self.falls_short else "enough unless the run takes longer"
         more = self._probably_enough if self.falls_short else ""
         return f"The {shown} covers about {count(self.affordable, 'judgment')}: {ends}.{more}"

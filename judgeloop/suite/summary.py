@@ -313,6 +313,8 @@ class Summary:
     def _cost(self) -> str:
         """What the night cost of its budget, and how it goes on."""
         before = f", {show_usd(self.before_p)} of it with other settings or outputs" if self.before_p else ""
+        if self.charged_p and not any(one.asked for one in self.lines):
+            before += ", $0.00 of it now"
         cost = f"{show_usd(self.charged_p)} of {show_usd(self.budget_p)} for the night{before}."
         if self.charged_p > self.budget_p:
             cost = f"{show_usd(self.charged_p)} for the night{before}, above its budget, which is {show_usd(self.budget_p)} now."
