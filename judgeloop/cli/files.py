@@ -22,7 +22,7 @@ from judgeloop.core.outcomes import Outcome
 from judgeloop.core.work import lasting
 from judgeloop.formats.own_files import check_writable, read_own, write_whole
 from judgeloop.report.forms import MARK, NOT_FINISHED, render_junit, render_latex, render_markdown, render_unfinished
-from judgeloop.report.page import Fact, Page, Section, decided
+from judgeloop.report.page import SEALED, Fact, Page, Section, decided
 from judgeloop.report.terminal import render
 from judgeloop.report.words import visible
 
@@ -139,6 +139,9 @@ def write_outputs(paths: Iterable[Path], result: RunResult, *, all_of_it: bool =
     failures, every = [], list(paths)
     pages = ", ".join(str(path) for path in every if path.suffix == HTML)
     shown = result if all_of_it else result.sealed()
+    if how := shown.page.text(SEALED):
+        how = as_flags(how)
+        shown = replace(shown, page=shown.page.with_facts(Fact(SEALED, Section.EVIDENCE, "so far", how, first=True)))
     named = Fact("report", Section.NEXT, "report", pages, first=True)
     for path in every:
         one = result if path.suffix in SAY_ALL else shown

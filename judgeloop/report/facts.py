@@ -135,7 +135,7 @@ def asked(result: RunResult) -> str:
         named = "".join(f" (run {run[:ID]} named {visible(name)})" for run, name in before.named.items())
         parts.append(f"{these} were compared {by}{times(before.times)} on these items{how}{named}")
     if others:
-        parts.append(f"{count(others, 'other run')} tested a system against {visible(baseline)}")
+        parts.append(f"{count(others, 'other test')} had {visible(baseline)} as baseline")
     number, runs = f"{result.wrong_in_all:.4g}", before.times + others + 1
     wrong = "wrong answer is" if number == "1" else "wrong answers are"
     return f"{', and '.join(parts)}; of these {runs:,} tests, at most {number} {wrong} expected" if parts else ""

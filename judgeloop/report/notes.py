@@ -243,7 +243,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_NAME: "`max_judgments={limit}`{usd:about} judges all: the best is then known.",
     NoteCode.ALL_MAY_NAME: "`max_judgments={limit}`{usd:about} judges up to {left:,} more, and decides only if one pulls clearly ahead; else add items.",
     NoteCode.SAME_TEST: "The risk stays the same.",
-    NoteCode.SECOND_TEST: "That is a new test, with its own risk; what is known is not paid for again.",
+    NoteCode.SECOND_TEST: "Beyond this limit or these items it is a new test, with its own risk; what is known is not paid for again.",
     NoteCode.ASK_FOR_BETTER: "Without `min_gap` the command asks whether {system} is better: a new test, with its own risk.",
     NoteCode.EQUAL_PASSES: "If the two were equal, 4 of 5 runs with `max_judgments={limit}` would pass (with {ties:share} ties, as "
     "here).",

@@ -478,7 +478,7 @@ class RunResult(Part):
         if not self.judged or not (usd := self.usd_for(1)):
             return (self.nothing_judged,)
         each_p, rest = to_pico(str(usd)), max(1, self.limit - self.asked)
-        more = self.wanted or rest
+        more = min(self.wanted or rest, rest)
         base_p = spend.charged_p + controls * each_p + spend.next_p - each_p
         if (most_usd := self.setup.most_usd) is not None:
             more = min(more, (to_pico(str(most_usd)) - base_p) // each_p)

@@ -11,7 +11,7 @@ from judgeloop.core.records import Call
 from judgeloop.engine.readings import RECENT
 from judgeloop.judges.wage import HOUR_S, LONGEST_S, Wage, likely_s
 from judgeloop.page.checks import checks_among
-from judgeloop.report.words import count, planned
+from judgeloop.report.words import count, planned, seconds
 from judgeloop.settings.run_settings import RunSettings
 
 CASES = ("low", "expected", "worst")
@@ -34,10 +34,10 @@ class PeoplesTime:
     @property
     def said(self) -> str:
         """The expected case, in a sentence."""
-        _, seconds, _ = self.seconds
+        _, time, _ = self.seconds
         _, again, _ = self.again
         more = f", with {count(again, 'item')} that people read a second time" if again else ""
-        return f"The expected case is about {planned(seconds)} of people's time{more}."
+        return f"The expected case is about {planned(time)} of people's time, at {seconds(self.each_s)} each{more}."
 
     def to_json(self) -> dict[str, Any]:
         """The JSON values: hours, and dollars."""
@@ -73,6 +73,6 @@ def peoples_time(
         config.people_per_item * one + more + checks(one, config) for one, more in zip(judgments, again, strict=True)
     ]
     each = (usual, usual, LONGEST_S)
-    seconds = tuple(number * one for number, one in zip(every, each, strict=True))
+    times = tuple(number * one for number, one in zip(every, each, strict=True))
     cost_p = tuple(number * wage.cost_p(one) for number, one in zip(every, each, strict=True))
-    return PeoplesTime(tuple(judgments), tuple(again), usual, seconds, cost_p)
+    return PeoplesTime(tuple(judgments), tuple(again), usual, times, cost_p)

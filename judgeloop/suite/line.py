@@ -33,7 +33,7 @@ SHOWN = {state: f"{SIGNS.get(state, BADGES[Outcome.BROKEN].sign)} {WORDS.get(sta
 DATE = 10  # characters of a night's name that are its date
 # A column: by how much the gap moved, and on which items where these are not all of both nights.
 MOVED, ON_ALL, ON_BOTH = "moved", " ({} then, {:,} now)", "{} on the {:,} in both"
-MOST_NEW = ", {:,} are new"  # of the items, where these are most
+NEW = ", {:,} are new"  # of the items
 OTHER_JUDGE, OTHERWISE = "judge changed", "asked otherwise"
 NOTHING = "\N{EN DASH}"  # the gap of a pair of which all outputs drawn are identical
 COMPARE = "compare"  # the question whose figure is a gap
@@ -180,7 +180,7 @@ class Line:
             return moved + ON_ALL.format(count(since.many[0], since.unit), since.many[1])
         new = self.judged - since.both
         before = f"from {self.gap_before}: " * bool(self.gap_before)
-        return before + ON_BOTH.format(moved, since.both) + (MOST_NEW.format(new) if new > since.both else "")
+        return before + ON_BOTH.format(moved, since.both) + (NEW.format(new) if new > 0 else "")
 
     @property
     def at_bound(self) -> bool:

@@ -14,7 +14,7 @@ from judgeloop.questions.compare.result import EQUAL_BOUND, WORSE_FAILS
 from judgeloop.report.notes import DOUBTED, NoteCode
 from judgeloop.report.terminal import render
 from judgeloop.report.turned import Since
-from judgeloop.suite.line import MOST_NEW, MOVED, ON_ALL, ON_BOTH, OTHER_JUDGE, Line
+from judgeloop.suite.line import MOVED, NEW, ON_ALL, ON_BOTH, OTHER_JUDGE, Line
 from judgeloop.suite.summary import ABOUT_NIGHTS, AS_BEFORE, BY_OTHER, FEW_MOVED, Summary
 
 USD = 10**12
@@ -186,7 +186,7 @@ def test_a_change_since_the_last_night_has_its_interval_and_a_small_line():
     assert few.moved == f"-13 (-30 to +4){on_all}", "that the items are others stands where the figure does"
     assert replace(few, since=Since((), 10, (0.1, -0.06, 0.26))).moved == ON_BOTH.format("+10 (-6 to +26)", 10)
     most_other = replace(few, judged=21, since=Since((), 10, (0.0, 0.0, 0.0))).moved
-    assert most_other == ON_BOTH.format("+0", 10) + MOST_NEW.format(11)
+    assert most_other == ON_BOTH.format("+0", 10) + NEW.format(11)
     assert replace(few, since=Since((), 4, (0.72, None, None), on_all=True, many=(14, 6))).moved == f"+72{on_all}"
     assert replace(fell, question="estimate").moved == "-0.130 (-0.300 to +0.040)", "a score moves on its own scale"
     alone, also = (

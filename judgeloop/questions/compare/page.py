@@ -374,7 +374,7 @@ def _gap(result: Comparison) -> str:
     moved = ""
     if result.bounds and result.gap in result.bounds and abs(gap) < 1:  # earlier verdicts had narrowed them beyond it
         higher = (result.gap == result.bounds[0]) == leads
-        moved = f", as earlier verdicts were {'higher' if higher else 'lower'}"
+        moved = f"; the {'lower' if higher else 'upper'} bound is from earlier in this run"
     return f"{found} ({shown} on {_population(result)}{moved}{allowed}){_by_items(result)}"
 
 

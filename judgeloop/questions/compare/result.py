@@ -474,8 +474,10 @@ class Comparison(RunResult):
     def _skips_may_decide(self, skipped: int) -> bool:
         """Whether answers to what people skipped may decide: a skip holds a bound off by two of all asked at most."""
         moved, null = 2 * skipped / max(1, self.asked), -(self.options.gap_asked or 0.0)
-        bounds = (self.of(system)[1] for system in self.setup.systems)
-        return self.by_hand and skipped > 0 and any(one is not None and one[0] + moved > null for one in bounds)
+        nulls = (null if self.options.not_worse is None else 0.0), null  # whose fall ends the run
+        bounds = [self.of(system)[1] for system in self.setup.systems]
+        lows = [-1.0 if one is None else one[0] for one in bounds]
+        return self.by_hand and skipped > 0 and any(low + moved > at for low, at in zip(lows, nulls, strict=True))
 
     def _beyond(self) -> tuple[Note, ...]:
         """What would decide beside answers to what was skipped."""

@@ -118,7 +118,7 @@ def test_without_an_answer_what_the_bounds_say_is_said(old, new, items):
             r"new [+-]\d+ points? against old \(-\d+ to \+\d+ on all items; allowed: above -20\)", words(done)
         )
         assert re.search(
-            r"equal, 4 of 5 runs with --max-judgments \d+ would pass \(with \d+ % ties, as here\). That is a new test",
+            r"equal, 4 of 5 runs with --max-judgments \d+ would pass \(with \d+ % ties, as here\). Beyond this limit",
             words(done),
         )
 
@@ -315,7 +315,7 @@ def test_items_like_these_have_no_answer_when_all_are_judged_without_one(old, ne
     assert "it is not shown whether new is worse than old by 2 points or more, on items like these 100" in words(done)
     assert re.search(
         r"equal, 4 of 5 runs of [\d,]+ items with --max-judgments \d+ would pass \(with 80 % ties, as here\). There are "
-        r"100: add [\d,]+. That is",
+        r"100: add [\d,]+. Beyond this",
         words(done),
     )
     passed = asked(old, new, *like)
