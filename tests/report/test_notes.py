@@ -46,6 +46,13 @@ def test_what_people_skipped_comes_first_where_their_answers_may_decide(lead, sk
     assert NoteCode.ASK_SKIPPED not in advised(StopKind.JUDGMENT_LIMIT, tally=tally)
 
 
+@pytest.mark.parametrize(("wins", "first"), [((8, 7), False), ((0, 6), True)])
+def test_a_skip_of_a_gate_is_asked_for_only_where_it_may_fail_or_pass_by_it(wins, first):
+    tally = Tally(items=110, wins=wins, ties=19 - sum(wins), abstentions=1)
+    like = {"judges": ("human",), "about": Population.ITEMS_LIKE_THESE, "not_worse": 0.1}
+    assert (NoteCode.ASK_SKIPPED in advised(StopKind.JUDGMENT_LIMIT, tally=tally, **like)) is first
+
+
 def test_no_budget_is_advised_where_the_lead_is_too_small_for_all_items_or_the_judge_prefers_a_place():
     spend = replace(SPEND, next_p=10**9)
     assert advised(spend=spend) == [NoteCode.OUT_OF_REACH]

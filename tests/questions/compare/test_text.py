@@ -311,6 +311,7 @@ def with_blocks(each):
     [
         ({}, 0.18, 30),
         ({"more_judgments": 1}, 0.053, 1),
+        ({"more_judgments": 80, "max_judgments": 40}, 0.18, 30),
         ({"tally": Tally(items=100, wins=(1, 1)), "more_judgments": None}, 0.27, 98),
         ({"tally": Tally(items=100, wins=(1, 1)), "more_judgments": None, "max_judgments": 40}, 0.14, 38),
     ],
@@ -318,7 +319,7 @@ def with_blocks(each):
 def test_a_budget_that_was_too_small_names_one_that_is_enough(changes, budget, judgments):
     result = undecided(spend=replace(SPEND, next_p=10**10), **changes)
     advice, *others = result.advice
-    assert advice.code is (NoteCode.PAYS_TO_LIMIT if "tally" in changes else NoteCode.RAISE_BUDGET)
+    assert advice.code is (NoteCode.PAYS_TO_LIMIT if "max_judgments" in changes or "tally" in changes else NoteCode.RAISE_BUDGET)
     assert any("A dry run says" in one.message for one in others) is (not result.judged)
     assert advice.values == {"budget": budget, "judgments": judgments}
     assert f"`budget={budget}`" in advice.message
