@@ -12,8 +12,8 @@ INDENT = 2
 TOGETHER = "\N{NO-BREAK SPACE}"
 NARROW = 3  # a column of names takes at most this part of the width
 MOST_LINES = 12  # of what is shown first, with the empty ones
-# What gives way to keep to them, in this order: `more` says where it stands. Who judged, votes, gap and the first
-# advice do not. Of what is in `BEGINS` the beginning stays, until its second turn.
+# What gives way to keep to them, in this order: `more` says where it stands. Who judged, votes and gap do not,
+# and the first advice is the last to do so. Of what is in `BEGINS` the beginning stays, until its second turn.
 JUDGED, VOTES, NEXT, ASKED, RISK, LOST, PROXY = "judged", "votes", "next", "asked", "risk", "lost.1", "proxy"
 GIVE_WAY = (
     "lost.3",
@@ -36,6 +36,8 @@ GIVE_WAY = (
     COST,
     RISK,
     LOST,
+    PROXY,
+    NEXT,
 )
 _SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z`-])")
 # Where it ends.
