@@ -319,7 +319,9 @@ def with_blocks(each):
 def test_a_budget_that_was_too_small_names_one_that_is_enough(changes, budget, judgments):
     result = undecided(spend=replace(SPEND, next_p=10**10), **changes)
     advice, *others = result.advice
-    assert advice.code is (NoteCode.PAYS_TO_LIMIT if "max_judgments" in changes or "tally" in changes else NoteCode.RAISE_BUDGET)
+    assert advice.code is (
+        NoteCode.PAYS_TO_LIMIT if "max_judgments" in changes or "tally" in changes else NoteCode.RAISE_BUDGET
+    )
     assert any("A dry run says" in one.message for one in others) is (not result.judged)
     assert advice.values == {"budget": budget, "judgments": judgments}
     assert f"`budget={budget}`" in advice.message
