@@ -199,7 +199,8 @@ def _show_unknown(config: ShowLedgerSettings, *, json: bool) -> None:
         print("\n".join(_lines(found)))
         if found.unknown:
             print(
-                "settle one: judgeloop ledger settle ATTEMPT DOLLARS; all of a run: judgeloop ledger settle --run RUN DOLLARS"
+                "settle one: judgeloop ledger settle ATTEMPT DOLLARS; "
+                "all of a run, each at DOLLARS: judgeloop ledger settle --run RUN DOLLARS"
             )
         return
     values = [

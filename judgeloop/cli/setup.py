@@ -246,7 +246,8 @@ def _doctor(*, rating: bool, **given: Any) -> None:
         )
     if bool(config.truth) != bool(config.outputs) or (config.truth and not config.specs):
         raise InputError(
-            "`truth`: expected labels, the outputs that they are about, and a judge: OUTPUTS, `judge`, `truth`"
+            "`truth`: expected labels, the outputs that they are about, and a judge: OUTPUTS, `judge`, `truth`; "
+            "to check a judge alone, `judge` names it"
         )
     checks = [
         *((examine(config, spec, read.environment, rating=rating), spec) for spec in config.specs),

@@ -429,7 +429,8 @@ class Window:
         self._state.remembered += len(known - self._state.calls.seen)
         self._state.found |= bool(known)
         self._state.calls.seen.update(known)
-        if not any(isinstance(entry, asyncio.Task) for entry in found):
+        paid = any(ask.key in self._state.sent for ask in planned.asks)  # before the run began anew
+        if not paid and not any(isinstance(entry, asyncio.Task) for entry in found):
             self._uncalled.add(asyncio.current_task())
         return decided(planned, answers, self._oracle.panel, terms.vote, terms.tie_margin)
 

@@ -620,9 +620,7 @@ def _cost(result: RunResult) -> str:
         f"{'all answers' if result.judged else 'the controls'} were in the ledger"
         if spend.remembered and not (result.alike or spend.run_p or spend.asked_anything) and people is None
         else "",
-        f"answers of earlier runs cost {show_usd(earlier_p)}"
-        if spend.known and earlier_p > 0 and people is None
-        else "",
+        f"answers of earlier runs cost {show_usd(earlier_p)}" if spend.known and earlier_p > 0 else "",
         f"the other {left:,} would cost about {dollars(usd * left / every)} more" if usd and left > 0 else "",
     ]
     return "; ".join(filter(None, parts))

@@ -213,8 +213,8 @@ TEXTS: dict[NoteCode, str] = {
     "would probably cost.",
     NoteCode.ONLY_CONTROLS: "Only controls were asked so far, and their answers are kept. A dry run says what a result "
     "would probably cost.",
-    NoteCode.LEDGER_SHORT: "Rerun the command once that budget of the ledger starts again, or set a higher limit: "
-    "`judgeloop budget` shows all.",
+    NoteCode.LEDGER_SHORT: "Set a higher limit by `judgeloop budget set` (`judgeloop budget` shows all), or wait until "
+    "that budget starts again, if it does; then rerun the command.",
     NoteCode.NOTHING_JUDGED: "A dry run says what a result would probably cost.",
     NoteCode.TOO_FEW_JUDGED: "`max_judgments={limit}` judges the last {left:,}{usd:expected}.",
     NoteCode.REST_IS_EXACT: "`max_judgments={limit}` judges the last {left:,}{usd:expected}; the score is then exact.",

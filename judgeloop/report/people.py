@@ -58,7 +58,8 @@ class ByPeople:
     def cost(self) -> str:
         """Their part of the cost, and for how long, in words."""
         time = seconds(self.seconds) if self.seconds < IN_SECONDS else hours(self.seconds)
-        return f"people {show_usd(self.cost_p)} ({time})" if self.usd else f"{time} of people's time"
+        time = f"{time} of people's time for {count(self.answers, 'answer')}"
+        return f"people {show_usd(self.cost_p)} ({time})" if self.usd else time
 
     @property
     def cost_p(self) -> int:

@@ -325,7 +325,8 @@ class Forecast:
             return f"The {shown} is enough at likely costs, but not at maximum costs."
         if self.affordable == 0:
             needs = f"A judgment reserves its maximum cost, about {show_usd(self.reserved_p)}."
-            first = f" What is asked before it costs about {show_usd(self.beside_p)}." if self.beside_p else ""
+            what = "The controls beforehand cost" if self.controls[1] else "What is asked before costs"
+            first = f" {what} about {show_usd(self.beside_p)}." if self.beside_p else ""
             return f"The {shown} covers no further judgment. {needs}{first}{self._probably_enough}"
         ends = "probably too few to decide" if self.falls_short else "enough unless the run takes longer"
         more = self._probably_enough if self.falls_short else ""

@@ -33,7 +33,7 @@ SHOWN = {state: f"{SIGNS.get(state, BADGES[Outcome.BROKEN].sign)} {WORDS.get(sta
 DATE = 10  # characters of a night's name that are its date
 # A column: by how much the gap moved, and on which items where these are not all of both nights.
 MOVED, ON_ALL, ON_BOTH = "moved", " ({} then, {:,} now)", "{} on the {:,} in both"
-NEW = ", {:,} are new"  # of the items
+NEW = ", {:,} only in this night"  # of the items
 OTHER_JUDGE, OTHERWISE = "judge changed", "asked otherwise"
 NOTHING = "\N{EN DASH}"  # the gap of a pair of which all outputs drawn are identical
 COMPARE = "compare"  # the question whose figure is a gap

@@ -35,7 +35,7 @@ BUT = ("it is decided", "it passed")  # of a pair in doubt, without a condition 
 GAP = "Gaps are in points: of 100 items, how many more the second system of a pair wins than it loses."
 ABOUT_MOVED = (
     " Moved: by how much the gap or the score changed since {} on the items that both nights judged, with an approximate 90 % "
-    "interval. Where others are new, the gap of that night comes first. Where both share fewer than ten, it is the change on all of "
+    "interval. Where it has others, too, the gap of that night comes first. Where both share fewer than ten, it is the change on all of "
     "each. Then how that night ended, and whether outputs are new."
 )
 ABOUT_NIGHTS = " Nights: the gaps of the last nights, this one last, on one scale; a dot where the pair has none by this judge; empty if only one night has one."
@@ -232,7 +232,7 @@ class Summary:
         more = f"{count(len(rest), 'other')}: {_kinds(rest)}" if len(rest) not in {0, len(self.lines)} else ""
         unsaid = [one for one in rest if one.name not in caused]
         if more and (named := [one.name for one in unsaid if one.why or (one.doubtful and not one.as_before)]):
-            more += f" ({some(named)})"
+            more += f" (trouble: {some(named)})"
         texts = [clipped(f"{some([one.name for one in of])}: {why}", longest) for why, of in causes]
         above = [decided(self.headline), *told(*self._above(2 * longest))]
         said = (Fact("said", Section.DECISION, "", text, first=True) for text in [*texts, "" if others else more])

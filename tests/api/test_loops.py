@@ -254,3 +254,13 @@ def test_ctrl_c_waits_for_the_calls_in_flight_and_is_raised(where, tmp_path):
     assert told == "KeyboardInterrupt"
     assert 6 <= asked < 120
     assert remembered >= asked - 1
+
+
+def test_of_what_a_run_paid_for_nothing_took_no_call_where_its_money_ends(tmp_path, chat_server, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    files = [write_outputs(tmp_path / f"{name}.jsonl", [f"{name} {n}" for n in range(150)]) for name in "ab"]
+    at = {"judge": "openai/mine", "judge_base_url": chat_server.url, "judge_price": "2,8", "budget": 0.1}
+    seen = []
+    result = judgeloop.compare(*files, **at, min_judgments=150, progress=seen.append)
+    assert (result.stop_reason, result.judged > 3) == ("budget", True)
+    assert (seen[-1].asked, seen[-1].uncalled) == (result.judged, 0)

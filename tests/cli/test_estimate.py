@@ -314,7 +314,7 @@ def test_a_dry_run_pays_for_the_proxy_before_it_says_what_the_budget_is_enough_f
     command = [*proxied("cheap", 1.0), "--budget", "0.03"]
     forecast = result_of(*command, "--dry-run")
     assert forecast["budget_pays_for"] == 0
-    assert "What is asked before it costs about $" in unwrapped(judgeloop(*command, "--dry-run").stdout)
+    assert "What is asked before costs about $" in unwrapped(judgeloop(*command, "--dry-run").stdout)
     done, values = shown_and_found(*command)
     assert done.exit_code == 3
     assert (values["judged"], values["stop_reason"], values["interval"]) == (0, "budget", None)

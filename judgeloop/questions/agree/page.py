@@ -121,8 +121,7 @@ def _prefers_none(result: Agreed) -> str:
 
 def _where(result: Agreed, things: str, who: str) -> str:
     """What the share is of, `who` labelled it, and its interval with its level."""
-    asked = result.judged + result.counts.abstentions  # of them, money or time may have ended the run
-    every = result.items - (result.options.unlabelled if result.options.judge_all else 0)
+    asked, every = _used(result)
     cut = result.options.chosen and asked < every
     the = "the " if result.options.chosen else ""  # of whoever is asked: they may have labelled more, before
     the = "the first " if said.answered_beyond(result) else the
@@ -373,11 +372,18 @@ def _family(result: Agreed) -> str:
     )
 
 
+def _used(result: Agreed) -> tuple[int, int]:
+    """How many labels were put beside the judge, of how many; money or time may have ended the run."""
+    every = result.items - (result.options.unlabelled if result.options.judge_all else 0)
+    return result.judged + result.counts.abstentions, every
+
+
 def _halve(result: Agreed) -> str:
-    more = result.labels_to_halve
+    more, (asked, every) = result.labels_to_halve, _used(result)
     states = {one.state for one in result.gates}
     settled = "failed" in states or states == {"passed"} or (not states and result.off_by_more)
-    if more is None or settled:
+    families = result.data.families or every  # of several with the same prompt one is drawn
+    if more is None or settled or (result.options.chosen and asked < min(every, families)):  # the others come first
         return ""
     gap = result.corrected
     too = gap and gap.interval and gap.to_halve - gap.labels == more
