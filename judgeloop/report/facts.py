@@ -135,7 +135,7 @@ def asked(result: RunResult) -> str:
         named = "".join(f" (run {run[:ID]} named {visible(name)})" for run, name in before.named.items())
         parts.append(f"{these} were compared {by}{times(before.times)} on these items{how}{named}")
     if others:
-        parts.append(f"{count(others, 'other test')} had {visible(baseline)} as baseline")
+        parts.append(f"{visible(baseline)} was the baseline or one of several in {count(others, 'other test')}")
     number, runs = f"{result.wrong_in_all:.4g}", before.times + others + 1
     wrong = "wrong answer is" if number == "1" else "wrong answers are"
     return f"{', and '.join(parts)}; of these {runs:,} tests, at most {number} {wrong} expected" if parts else ""
@@ -607,7 +607,8 @@ def money(result: RunResult) -> str:
 def _cost(result: RunResult) -> str:
     """What was paid of which budget, and what judging the rest would have cost."""
     spend, usd, every = result.spend, result.usd_of_all, result.queries_in_all
-    left = every - result.judged - silent_of(result) - result.counts.further - answered_beyond(result)
+    known = result.judged + silent_of(result) + result.counts.further + answered_beyond(result)
+    left = every - max(known, result.counts.asked)  # a search has asked for its baseline and begun a round, too
     people, models, earlier_p = result.by_people, "", _earlier_p(result)
     if people is not None and not people.answers:  # they answered in other runs alone
         people = None
