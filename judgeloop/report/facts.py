@@ -226,7 +226,7 @@ def identical(result: RunResult) -> str:
 def unjudged(result: RunResult, how: str = ", taken as the worst case") -> str:
     """How many got no verdict, behind how many were judged, and `how` they count; how many more people answered."""
     silent = silent_of(result)
-    said = f"; {silent:,} {'skipped' if result.setup.by_hand else 'without a verdict'}{how}" if silent else ""
+    said = f"; {silent:,} {'skipped' if result.setup.by_hand else 'more without a verdict'}{how}" if silent else ""
     return f"{said}{more_answered(result)}"
 
 
@@ -345,7 +345,7 @@ def headline(result: RunResult, decision: str) -> str:
     first, *others = _named(result)
     why = first.sentence
     if others:
-        why += f"; {len(others)} other condition{'s do' if len(others) > 1 else ' does'} not hold"
+        why += f"; {count(len(others), 'other condition')} {'fail or are' if len(others) > 1 else 'fails or is'} open"
     if result.outcome is Outcome.BROKEN and result.answer.answered:
         decision = f"Not relied on: {decision}"
     elif result.requirement and not result.answer.exit_code:

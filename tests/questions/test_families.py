@@ -119,7 +119,7 @@ def test_the_gap_by_items_stands_beside_that_by_families_where_it_speaks_for_the
     assert result.gap_by_items == pytest.approx((6 - 24) / 30)
     gap = result.page.text("gap")
     assert gap.startswith("a +50 points against b (")
-    assert gap.endswith("); b +60 over all 30 items, which decides nothing"), "each figure has its own bounds"
+    assert gap.endswith("); b +60 if each item counted once, which decides nothing"), "each figure has its own bounds"
     same = Asking(prompts, lambda _: True, tmp_path / "same").compare(risk=0.01)
     assert same.gap_by_items == 1.0
     assert "decides nothing" not in str(same)

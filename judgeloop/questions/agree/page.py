@@ -94,8 +94,8 @@ def _sentences(result: Agreed, you: str) -> list[str]:
     if not result.gates and not result.rates and result.off_interval is not None:
         shown = max(map(abs, result.off_interval)) <= MARGIN
         stands = "is" if shown else "is not" if result.off_by_more else "is not shown to be"
-        off = "its gap is " + (
-            "off by more" if result.off_by_more else "within that" if shown else "not shown to be within that"
+        off = "its gap " + (
+            "is off by more" if result.off_by_more else "is within that" if shown else "may be off by more"
         )
         gate = f"a gate at a margin of {in_points(MARGIN)} between {' and '.join(map(visible, result.setup.systems))}"
         sentences.append(f"It {stands} good enough for {gate}: {off}.")

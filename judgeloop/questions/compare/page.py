@@ -407,7 +407,7 @@ def _by_items(result: Comparison) -> str:
     first, second = result.setup.systems
     other = first if (result.leader == second) == (by_items < 0) else second
     whose = "" if other == result.seen[0] else f"{visible(other)} "
-    return f"; {whose}{signed(abs(by_items))} over all {count(result.items, 'item')}, which decides nothing"
+    return f"; {whose}{signed(abs(by_items))} if each item counted once, which decides nothing"
 
 
 def _among_decisive(result: Comparison) -> str:

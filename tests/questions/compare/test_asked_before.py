@@ -71,7 +71,10 @@ def test_more_items_do_not_make_a_first_comparison(asked):
 def test_the_first_says_nothing_and_the_next_says_what_the_risks_add_up_to(asked):
     assert "wrongly" not in asked("new1").stdout
     said = " ".join(asked("new2", "--risk", "0.05").stdout.split())
-    assert "before old was the baseline or one of several in 1 other test; of these 2 tests, at most 0.15 wrong answers are expected" in said
+    assert (
+        "before old was the baseline or one of several in 1 other test; of these 2 tests, at most 0.15 wrong answers are expected"
+        in said
+    )
     said = unwrapped(asked("new2", "--risk", "0.05", "--details").stdout)
     assert "if no candidate was chosen or made by verdicts on these items" in said
 

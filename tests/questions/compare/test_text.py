@@ -879,5 +879,8 @@ def test_a_page_says_beside_its_risk_what_earlier_tests_add_to_it():
     result = make_result(guarantee="proved")
     third = replace(result, comparison=3, risk_before=0.2)
     found = {one.key: one.text for one in facts(third)}["asked"]
-    assert found == "small was the baseline or one of several in 2 other tests; of these 3 tests, at most 0.3 wrong answers are expected"
+    assert (
+        found
+        == "small was the baseline or one of several in 2 other tests; of these 3 tests, at most 0.3 wrong answers are expected"
+    )
     assert "asked" not in {one.key for one in facts(result)}
