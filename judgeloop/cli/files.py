@@ -139,7 +139,7 @@ def write_outputs(paths: Iterable[Path], result: RunResult, *, all_of_it: bool =
     failures, every = [], list(paths)
     pages = ", ".join(str(path) for path in every if path.suffix == HTML)
     shown = result if all_of_it else result.sealed()
-    if how := shown.page.text(SEALED):
+    if how := shown.page.text(SEALED):  # its command gets flags and the ledger, as the others have them already
         how = as_flags(how)
         shown = replace(shown, page=shown.page.with_facts(Fact(SEALED, Section.EVIDENCE, "so far", how, first=True)))
     named = Fact("report", Section.NEXT, "report", pages, first=True)

@@ -261,9 +261,11 @@ class Accounts:
         if planned.outputs:
             lacked = [*map(self._sources.reservation, planned.outputs)]
             need = sum(one.cost_p for one in (*lacked, self._sources.earmark(planned.query)))
-        terms, next_query = self._terms, f"the worst case of the next query, {show_usd(need)}"
-        waited = self._state.and_waited
+        terms, waited = self._terms, self._state.and_waited
         spend = await self.done(self._ledger.spend(terms.run_id, terms.budget_p))
+        left_p = spend.left_p or 0
+        alike = not spend.ledger_is_short and show_usd(left_p) == show_usd(need)  # a digit more tells them apart
+        next_query = f"the worst case of the next query, {show_usd(need, 2 + alike)}"
         if spend.ledger_is_short:
             least = min(await self.done(self._ledger.balances()), key=lambda one: one.left_p)
             held = f", {_shares(least.held, 'runs')}" if least.held else ""
@@ -274,18 +276,13 @@ class Accounts:
                 "to resume",
                 need_p=need,
             )
-        whole = f"the budget of {show_usd(terms.budget_p or 0)}"
-        if (why := self._state.trouble) and need <= (spend.left_p or 0) + spend.held_p:  # nothing else held the rest
+        whole = f"the budget of {show_usd(terms.budget_p or 0)}" + f", {show_usd(left_p, 3)}," * alike
+        if (why := self._state.trouble) and need <= left_p + spend.held_p:  # nothing else held the rest
             kind, who = (StopKind.JUDGE_FAILED, "judge") if not planned.outputs else (StopKind.SYSTEM_FAILED, "system")
             return StopReason(
                 kind, f"the {who} failed: {why}; it was not tried again, as calls in flight held the rest of the money"
             )
         held = f"; calls in flight held {show_usd(spend.held_p)} of it" if spend.held_p else ""
-        if show_usd(left_p := spend.left_p or 0) == show_usd(need):  # and is less
-            whole, next_query = (
-                f"{whole}, {show_usd(left_p, 3)},",
-                next_query.replace(show_usd(need), show_usd(need, 3)),
-            )
         return StopReason(
             StopKind.BUDGET,
             f"what is left of {whole} does not cover {next_query}{held}{waited}{self._state.and_failed}",

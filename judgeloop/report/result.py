@@ -41,7 +41,7 @@ UNFORESEEN = {
     NoteCode.WITHIN_REACH,
 }  # no number of judgments is forecast to decide
 ENOUGH_TO_PRICE = 5  # verdicts whose mean cost says what all would cost
-SPARE = 1.05
+SPARE = 1.05  # of a sum that is advised: at the mean cost so far, half of the runs would end a little short
 FEWEST_TIES = 10  # so many ties or equal scores, and nothing else, are worth a warning
 FEW_ITEMS = 50  # under so many, another set may well turn out differently
 FEW = {Population.THESE_ITEMS: NoteCode.FEW_ITEMS, Population.ITEMS_LIKE_THESE: NoteCode.FEW_ITEMS_LIKE_THESE}
@@ -482,7 +482,7 @@ class RunResult(Part):
         base_p = spend.charged_p + controls * each_p + spend.next_p - each_p
         if (most_usd := self.setup.most_usd) is not None:
             more = min(more, (to_pico(str(most_usd)) - base_p) // each_p)
-        enough = float(budget_over(base_p + round(SPARE * more * each_p)))  # the others may be dearer
+        enough = float(budget_over(base_p + round(SPARE * more * each_p)))
         enough = enough if most_usd is None else min(enough, most_usd)
         paid_for = NoteCode.PAYS_TO_LIMIT if more == rest else NoteCode.PAYS_FOR
         code = NoteCode.RAISE_BUDGET if more == self.wanted else paid_for

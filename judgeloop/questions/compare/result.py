@@ -466,18 +466,16 @@ class Comparison(RunResult):
     def to_decide(self) -> tuple[Note, ...]:
         """What would decide, after an end that did not cut the run short: first what people skipped, where it may."""
         skipped, beyond = self.counts.abstentions, self._beyond()
-        if not self._skips_may_decide(skipped):
-            return beyond
-        instead = {NoteCode.FEWER_SKIPS, NoteCode.ALL_ASKED}
-        return (note(NoteCode.ASK_SKIPPED, skipped=skipped), *(one for one in beyond if one.code not in instead))
-
-    def _skips_may_decide(self, skipped: int) -> bool:
-        """Whether answers to what people skipped may decide: a skip holds a bound off by two of all asked at most."""
+        # An answer in the place of a skip moves a bound by two of all asked at most.
         moved, null = 2 * skipped / max(1, self.asked), -(self.options.gap_asked or 0.0)
         nulls = (null if self.options.not_worse is None else 0.0), null  # whose fall ends the run
         bounds = [self.of(system)[1] for system in self.setup.systems]
         lows = [-1.0 if one is None else one[0] for one in bounds]
-        return self.by_hand and skipped > 0 and any(low + moved > at for low, at in zip(lows, nulls, strict=True))
+        may_decide = any(low + moved > at for low, at in zip(lows, nulls, strict=True))
+        if not (self.by_hand and skipped and may_decide):
+            return beyond
+        instead = {NoteCode.FEWER_SKIPS, NoteCode.ALL_ASKED}
+        return (note(NoteCode.ASK_SKIPPED, skipped=skipped), *(one for one in beyond if one.code not in instead))
 
     def _beyond(self) -> tuple[Note, ...]:
         """What would decide beside answers to what was skipped."""
