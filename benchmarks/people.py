@@ -13,7 +13,7 @@ order, which say nothing. The second has items of LLMBar, 400 drawn with replace
 a gap that is planted: the labels and the judge's verdict stay together. The third has items like these of LLMBar, where
 each label comes with a block of fresh cheap verdicts. With `--errors` both systems are level, or just at the margin.
 With `--limits` no judge helps: how often a system is named within a limit that was planned, and within one that is
-raised when the planned one is reached, by bets that go on. `--select` searches for the best of many: among REALSumm's
+raised after some of the planned draws, by bets that go on. `--select` searches for the best of many: among REALSumm's
 summarisers by people, beside ROUGE-2, and among AlpacaEval's systems by GPT-4's verdicts, 400 items, beside a judge
 that says the same in a share of the items and guesses else. `--select-errors` does so among systems of which all but
 one are half a point behind the best, on 40 items: the pools in which a guarantee is hardest to keep.
@@ -26,7 +26,6 @@ import csv
 import gzip
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -222,16 +221,16 @@ def show_limits(runs: int, rng: np.random.Generator) -> None:
     """Print how often a system is named at a gap of 0.1, by the limit that was planned and the one it was raised to."""
     draws = rng.choice([1.0, 0.0, -1.0], size=(runs, 2 * LIMIT), p=[0.4, 0.3, 0.3])
     print("| limit | named | labels |\n|---|---|---|")
-    for planned, raised in ((LIMIT, LIMIT), (LIMIT, 2 * LIMIT), (2 * LIMIT, 2 * LIMIT)):
-        (bets,) = Bets(RISK, UNLIMITED, planned).begin
-        when = np.full(runs, raised)
-        for at, scores in enumerate(draws[:, :raised].T, start=1):
-            bets = replace(bets, limit=raised if at > planned else planned)
+    raised = ((after, 2 * LIMIT) for after in (LIMIT, 3 * LIMIT // 4, LIMIT // 2, LIMIT // 4))
+    for after, limit in ((LIMIT, LIMIT), *raised, (0, 2 * LIMIT)):
+        (bets,) = Bets(RISK, UNLIMITED, limit, limits=((0, LIMIT), (after, limit)) if after else ()).begin
+        when = np.full(runs, limit)
+        for at, scores in enumerate(draws[:, :limit].T, start=1):
             bets = bets.after(np.stack([scores, -scores], axis=-1))
             when = np.where(bets.ruled_out.any(axis=-1), np.minimum(when, at), when)
         named = bets.ruled_out.any(axis=-1).mean()
         print(
-            f"| {planned}, then {raised} | {named:.1%} ± {(named * (1 - named) / runs) ** 0.5:.1%} | {when.mean():.0f} |"
+            f"| {limit} from draw {after + 1} on | {named:.1%} ± {(named * (1 - named) / runs) ** 0.5:.1%} | {when.mean():.0f} |"
         )
 
 

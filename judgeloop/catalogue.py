@@ -47,7 +47,7 @@ def _bets(draft: Draft) -> Any:
 
     min_gap, not_worse, near_tie = (draft.setting(name, None) for name in ("min_gap", "not_worse", "near_tie"))
     once = draft.setting("reads_whole", default=False)
-    return Bets(draft.risk, draft.about, draft.limit, min_gap, not_worse, near_tie, once)
+    return Bets(draft.risk, draft.about, draft.limit, min_gap, not_worse, near_tie, once, draft.limits)
 
 
 def _once(draft: Draft) -> Any:

@@ -87,7 +87,7 @@ async def drive(
     choices = (label.choice for label in (*ending.labels, *ending.further))
     needed = {pool.query(one.position, one.systems).about for one in choices}
     again = () if reason or session.broken_off else await read_again(oracle, pool, ending)
-    if ending.stop.kind not in UNFINISHED and not all(one.lasts for one in systems.values()):
+    if ending.stop.kind not in UNFINISHED and not terms.offline:
         await ledger.finish(terms.run_id)
     asked_again = [key for one in oracle.answering for key in one.again if key in state.sent]
     of_what = (state.calls.seen, state.calls.tested, state.of_proxy, asked_again)

@@ -59,13 +59,15 @@ LIKELY_WASTED, AT_A_TIME = 0.05, 0.3
 class Limits:
     """Minimum and maximum number of judgments, and the highest accepted share of abstentions.
 
-    The share is of `abstentions_of` judgments at least, so that a few early ones halt no run.
+    The share is of `abstentions_of` judgments at least, so that a few early ones halt no run. `held` are all limits of
+    judgments that held in the run, if it was changed: after how many draws which one began to.
     """
 
     min_judgments: int = 5
     max_judgments: int = 200
     max_abstentions: float = MODELS_ABSTAIN
     abstentions_of: int = ABSTENTION_GRACE
+    held: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
         if not 1 <= self.min_judgments <= self.max_judgments:

@@ -399,7 +399,7 @@ class Ledger:
 
     async def finish(self, run: str) -> None:
         """Record that `run` has ended by itself."""
-        finished = "UPDATE runs SET finished = 1 WHERE id = :run"
+        finished = "UPDATE runs SET finished = 1 WHERE id = :run AND finished = 0"
         await self._do(lambda db: db.execute_all([(BEGIN_RUN, {"run": run}), (finished, {"run": run})]))
 
     async def release(self, ticket: Ticket, end: End, why: str) -> None:
@@ -622,7 +622,8 @@ def note_of(row: Mapping[str, Any]) -> RunNote:
     """What is noted of a run."""
     values = json.loads(row["note"])
     lists = {name: tuple(values.get(name, ())) for name in ("systems", "judges", "asked", "outputs", "files")}
-    return RunNote(**values | lists)
+    pairs = {name: tuple(map(tuple, values.get(name, ()))) for name in ("limits", "margins")}
+    return RunNote(**values | lists | pairs)
 
 
 def write_note(db: Connection, run: str, note: RunNote, kept: int = 0, changed: int = 0) -> None:

@@ -97,7 +97,9 @@ class RunNote:
     and whatever their names are, and `asking` what is asked: draws, limit, rule, risk, null, population. `changed`
     counts how often the run ended because its judge did: it begins anew then, which is another asking.
     `refused` says why a pair of a night could not be asked, and `how` in a word; it has no systems and no judges then.
-    `files` are those of the outputs.
+    `files` are those of the outputs. `limits` are those of judgments that held: after how many draws which one began.
+    `any_limit` is the same for runs that differ in them alone, empty where they are different tests. `margins` are
+    those of what is asked, by setting, and `stakes` the version of the stakes of bets, 0 without any.
     """
 
     systems: tuple[str, ...] = ()
@@ -121,6 +123,10 @@ class RunNote:
     refused: str = ""
     how: str = ""
     files: tuple[str, ...] = ()
+    limits: tuple[tuple[int, int], ...] = ()
+    any_limit: str = ""
+    margins: tuple[tuple[str, float], ...] = ()
+    stakes: int = 0
 
     @property
     def test(self) -> tuple[str, int] | None:

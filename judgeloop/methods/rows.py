@@ -24,7 +24,8 @@ class Draft:
 
     - `items`: the number of items. `population`: that of the items which the decision is about, None if it is about
       these items alone.
-    - `limit`: the most judgments. `start`: the judgments before which no run ends.
+    - `limit`: the most judgments; `limits`: all that held, if it was changed after some draws. `start`: the judgments
+      before which no run ends.
     - `systems`, `baseline`: every other system is compared with the baseline; None if the run chooses it. A single
       system is rated.
     - `risk`: the stated risk. `gap`: the gap that the question is about, in share won less share lost.
@@ -49,6 +50,7 @@ class Draft:
     proxy: "Mapping[tuple[int, ...], ProxyVerdicts] | None" = None
     found: dict[Any, Any] = field(default_factory=dict)
     members: tuple[tuple[int, ...], ...] = ()
+    limits: tuple[tuple[int, int], ...] = ()
 
     @property
     def about(self) -> int:

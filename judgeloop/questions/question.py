@@ -16,6 +16,7 @@ from judgeloop.core.work import lasting
 from judgeloop.engine.session import check_draws
 from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
 from judgeloop.ledger.records import RecordedRun
+from judgeloop.methods.stats.hedged import Limits
 from judgeloop.report.labels import Texts
 from judgeloop.report.page import Page
 from judgeloop.report.people import ByPeople, by_people
@@ -89,6 +90,11 @@ class Question(ABC, Generic[S, T, R]):
         del config, inputs
         return {}
 
+    def limit_moves(self, config: S, parts: Parts[T]) -> bool:
+        """Whether a run that has not ended may go on with another limit: what it says holds whatever the limit is."""
+        del config, parts
+        return False
+
     def inputs(self, config: S, environment: Mapping[str, str], *, offline: bool) -> Inputs:
         """What is read: files, judges, systems."""
         return read_inputs(config, environment, offline=offline)
@@ -128,7 +134,8 @@ class Question(ABC, Generic[S, T, R]):
         # How many members of each, and not which are drawn: a question is the same for every seed.
         families = {"families": (inputs.pool.families, [*map(len, parts.members)])} if parts.members else {}
         with lasting("reading what is asked"):
-            return ids_of(self.name, config, inputs, **families, **self.identity(config, inputs))
+            moves = self.limit_moves(config, parts)
+            return ids_of(self.name, config, inputs, limit_moves=moves, **families, **self.identity(config, inputs))
 
     async def run(
         self, run: Prepared[S], *, interruption: Interruption | None = None, observe: Observe[T] = unobserved
@@ -172,7 +179,7 @@ class Question(ABC, Generic[S, T, R]):
             terms = begun.terms(offline=True)
             ran = await self._ran(begun, terms)
             result = await self._concluded(ran)
-            found = await forecast(begun, terms, self.left(ran), result, ran.finished)
+            found = await forecast(ran.run, terms, self.left(ran), result, ran.finished)
             open_ = run.by_hand and not (found.decided or found.equal)  # of an equal system a table tells
             return replace(found, needs=self.needs(run)) if open_ else found
 
@@ -185,8 +192,34 @@ class Question(ABC, Generic[S, T, R]):
     async def _ran(
         self, run: Prepared[S], terms: Terms, interruption: Interruption | None = None, observe: Observe[T] = unobserved
     ) -> Ran[S, T]:
+        run = await self._with_limits(run)
         parts, finished = await self.ask(run, terms, interruption, observe)
         return Ran(run, parts, finished, await run.look(lambda reader: reader.runs()) if run.booked else ())
+
+    async def _with_limits(self, run: Prepared[S]) -> Prepared[S]:
+        """A run with all limits that held in it: what was drawn keeps the limit that it was drawn under.
+
+        Where it goes on with another limit than the last, the next draw is the first that no verdict is known of.
+        """
+        runs = await run.look(lambda reader: reader.runs()) if run.any_limit else ()
+        before = next((one for one in runs if one.id == run.run_id and one.note.limits), None)
+        if before is None:
+            return run
+        held, limit = before.note.limits, run.limits.max_judgments
+        if held[-1][1] == limit:
+            return self._under(run, held)
+        known = self._under(replace(run, command=Command(foresees=True)), held)
+        _, finished = await self.ask(known, known.terms(offline=True))
+        tally: Any = finished.ending.estimate.tally
+        drawn = tally.judged + tally.abstentions
+        return self._under(run, (*(one for one in held if one[0] < drawn), (drawn, limit)))
+
+    def _under(self, run: Prepared[S], held: Limits) -> Prepared[S]:
+        if held == run.limits.held or (len(held) == 1 and held[0][1] == run.limits.max_judgments):
+            return run
+        limits = replace(run.limits, max_judgments=held[-1][1], held=held)
+        config, inputs = replace(run.config, max_judgments=held[-1][1]), replace(run.inputs, limits=limits)
+        return replace(run, config=config, inputs=inputs, parts=self.parts(config, inputs))
 
     async def _concluded(self, ran: Ran[S, T]) -> R:
         result, pool = await self.with_others(ran, self.result_of(ran)), ran.finished.pool

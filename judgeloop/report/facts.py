@@ -4,7 +4,7 @@ Reads a `RunResult`. These are the only sentences on them: terminal, browser, Ma
 the same list. `notes.py` has the sentences of warnings and advice.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import repeat, zip_longest
 
 from judgeloop.core.money import show_usd
@@ -120,8 +120,19 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
         Fact("beyond", Section.DATA, "not asked", data.beyond),
         Fact("version", Section.AGAIN, "version", f"judgeloop {setup.version}"),
         Fact("seed", Section.AGAIN, "seed", str(setup.seed)),
+        Fact("limits", Section.AGAIN, "limit", ", ".join(_limits(setup.limits))),
         Fact("run", Section.AGAIN, "run", setup.run),
     )
+
+
+def _limits(held: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """Yield what each limit of a run was, and from which draw on.
+
+    >>> ", ".join(_limits([(0, 200), (57, 400)]))
+    '200 judgments, 400 from draw 58 on'
+    """
+    for drawn, limit in held:
+        yield f"{limit:,} from draw {drawn + 1:,} on" if drawn else count(limit, "judgment")
 
 
 def asked(result: RunResult) -> str:

@@ -44,6 +44,7 @@ class Setup(Part):
     - `calls_per_item`: the most calls for a judgment; in both orders the second may not be needed
     - `max_judgments`: the setting, of which `limit` of a comparison is what the items allow; null where all are
       there already
+    - `limits`: all settings of it, if it was changed within the run: after how many draws each began to hold
     - `required_winner`: the system that must win; null if none must
     - `controlled`: true if judges that are models had to pass controls first
     - `controls_from`: whose answers these controls show; empty where none are asked
@@ -78,6 +79,7 @@ class Setup(Part):
     seed: int
     calls_per_item: int
     max_judgments: int | None = None
+    limits: tuple[tuple[int, int], ...] = ()
     required_winner: str | None
     controlled: bool = False
     controls_from: str = ""

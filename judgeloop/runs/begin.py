@@ -22,6 +22,7 @@ from judgeloop.formats.own_files import HOME
 from judgeloop.ledger.ledger import Ledger
 from judgeloop.ledger.opening import MEMORY, is_ledger, open_ledger
 from judgeloop.ledger.records import RunNote
+from judgeloop.methods.stats.hedged import VERSION
 from judgeloop.providers.pricing import Metered
 from judgeloop.runs.known import LOOKED_UP, all_silent_of, answered_before, checked_of, controls_of, silent_of
 from judgeloop.runs.prepared import Prepared
@@ -29,6 +30,7 @@ from judgeloop.settings.run_settings import ANY_MODEL, MoneySettings
 from judgeloop.systems.catalogue import files_of
 
 P = TypeVar("P", bound=Prepared[Any])
+MARGINS = ("min_gap", "not_worse", "near_tie", "half_width")  # settings
 STOPPED = {StopKind.INTERRUPTED, StopKind.DEADLINE, StopKind.BUDGET}  # ends of a run while people are asked
 
 
@@ -233,4 +235,8 @@ def _note(prepared: Prepared[Any], rule: StoppingRule[Any]) -> RunNote:
         seed=prepared.config.seed,
         outputs=prepared.digests,
         files=tuple(map(str, files_of(prepared.config.output_files))),
+        limits=prepared.limits.held or ((0, prepared.limits.max_judgments),),
+        any_limit=prepared.any_limit,
+        margins=tuple((name, float(one)) for name in MARGINS if (one := getattr(prepared.config, name, None))),
+        stakes=VERSION if hasattr(rule, "limits") else 0,
     )

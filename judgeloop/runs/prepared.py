@@ -25,8 +25,9 @@ from judgeloop.core.spend import Spend
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.state import CommandCalls, Terms
 from judgeloop.ledger.ledger import Ledger
-from judgeloop.ledger.opening import Address, look, runs_of
+from judgeloop.ledger.opening import look, runs_of
 from judgeloop.ledger.reader import LedgerReader
+from judgeloop.ledger.records import RecordedRun
 from judgeloop.methods.rows import RuleRow, SelectorRow
 from judgeloop.methods.selectors.families import Members, members_of
 from judgeloop.report.labels import Texts
@@ -78,7 +79,8 @@ class Prepared(Generic[C]):
     """A run of any question that is ready to start.
 
     - `question`: the id of what is asked, the same for every seed. `asking`: that of the draws and of what is asked
-      of them, whatever systems are called.
+      of them, whatever systems are called. `any_limit`: that of the run whatever its limit of judgments is; empty where
+      another limit is another run.
     - `ledger`: open, once the run has begun (`begin.opened`), or that of a suite. `night`: the name of a suite's night;
       `pair`: that of the pair in it.
     """
@@ -89,6 +91,7 @@ class Prepared(Generic[C]):
     run_id: str
     question: str = ""
     asking: str = ""
+    any_limit: str = ""
     ledger: Ledger | None = None
     night: str = ""
     pair: str = ""
@@ -348,15 +351,18 @@ ASKED_ANEW = {"seed", "night", "baseline"}  # settings with which a question is 
 
 
 class Ids(NamedTuple):
-    """What the ledger knows a run by, its question, and its asking, each in `LENGTH` hex digits."""
+    """What the ledger knows a run by: as `Prepared` has them, each in `LENGTH` hex digits."""
 
     run: str
     question: str
     asking: str
+    any_limit: str
 
 
-def ids_of(question: str, config: RunSettings, inputs: Inputs, **content: Any) -> Ids:
+def ids_of(question: str, config: RunSettings, inputs: Inputs, *, limit_moves: bool = False, **content: Any) -> Ids:
     """The ids of a run, made of all that can change its outcome.
+
+    Where the `limit_moves`, a run that has not ended goes on with another limit of judgments, under its id.
 
     The question is the same for every seed, every baseline of a search, and whatever the ids of the items are: draws
     are by their places. An asking is another where the draws are: also for items in another order, of other families,
@@ -384,24 +390,34 @@ def ids_of(question: str, config: RunSettings, inputs: Inputs, **content: Any) -
     asked = digest([data, alike])
     ids = [item.id for item in pool.items]
     made_of = digest([data, settings, ids])
+    any_limit = digest([data, settings | {"max_judgments": None}, ids])[:LENGTH] if limit_moves else ""
     drawn = [data["items"], ids if config.order.draws_order else [], data["content"]]
     if settings.get("not_worse") is not None:
         drawn.append(pool.outputs[0])
     asking = digest([question, {name: value for name, value in settings.items() if name != "night"}, drawn])
-    lasts = all(system.lasts for system in inputs.systems.values())
-    run = made_of if lasts or config.night is not None else _next_run(made_of, config.ledger)
-    return Ids(run[:LENGTH], asked[:LENGTH], asking[:LENGTH])
+    lasts = config.night is not None or all(system.lasts for system in inputs.systems.values())
+    run = made_of
+    if any_limit or not lasts:
+        limit = settings.get("max_judgments")
+        run = _begun(made_of, any_limit, limit, runs_of(config.ledger), lasts=lasts)
+    return Ids(run[:LENGTH], asked[:LENGTH], asking[:LENGTH], any_limit)
 
 
-def _next_run(made_of: str, ledger: Address) -> str:
-    """The id of a run whose systems are known by their names alone.
+def _begun(made_of: str, any_limit: str, limit: int | None, runs: Sequence[RecordedRun], *, lasts: bool) -> str:
+    """The id of a run that may have begun with another limit of judgments, or whose systems do not last.
 
-    What is behind such a name may change. So a finished run is never returned: the same command
-    begins another one, and an unfinished run goes on. A night has a single run, whose outputs are new.
+    What has not ended goes on, and what has ended with this `limit` is shown. What has ended with another one stays as
+    it is: this limit is then another test. What is behind systems that are known by their names alone may change. So a
+    finished run of these is never returned: the same command begins another one. A night has a single run, whose
+    outputs are new.
     """
-    finished = {run.id for run in runs_of(ledger) if run.finished}
-    tried = (digest([made_of, number])[:LENGTH] for number in itertools.count())
-    return next(run for run in tried if run not in finished)
+    alike = [one for one in runs if any_limit and one.note.any_limit == any_limit and (lasts or not one.finished)]
+    ended = [one.id for one in alike if one.note.limits[-1][1] == limit]
+    if found := [*(one.id for one in alike if not one.finished), *ended]:
+        return found[-1]
+    finished = {run.id for run in runs if run.finished}
+    others = (digest([made_of, number]) for number in itertools.count())
+    return next(run for run in chain([made_of] * lasts, others) if run[:LENGTH] not in finished)
 
 
 def settings_in_id(config: Any) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def test_a_round_takes_two_commits(commits, selector, cost_p):
     judge = computed(scores(60, 1), cost_p=cost_p, delay_s=jitter)
     outcome = run(judge, items=60, selector=selector, rule=TieAware(0.01)).ending
     assert len(judge.calls) == outcome.asked > 2 * outcome.rounds
-    assert len(commits) == 2 * outcome.rounds
+    assert len(commits) == 2 * outcome.rounds + 1, "and one notes that the run has ended"
 
 
 def test_a_judge_that_costs_money_settles_each_reply_when_it_comes(commits):
@@ -82,7 +82,7 @@ def test_a_verdict_does_not_wait_for_a_slow_one_of_its_round(commits, monkeypatc
 
     judge = computed([1.0] * 10, delay_s=delay)
     run(judge, items=10, limits=Limits(10, 10), observe=lambda told: seen.append(told.asked))
-    assert len(commits) == 3, "the others after a moment, and the slow one"
+    assert len(commits) == 4, "the others after a moment, the slow one, and the end of the run"
     assert 0 < seen[0] < 10
 
 

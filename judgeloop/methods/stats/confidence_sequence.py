@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.methods.stats.betting import Controls
-from judgeloop.methods.stats.hedged import GONE, SURE, Floats, HedgedBets
+from judgeloop.methods.stats.hedged import GONE, SURE, Floats, HedgedBets, Limits
 
 _CLOSE = np.geomspace(0.002, 0.1, 30)
 _EVEN = {*range(40, 361, 2), *range(140, 261)}  # in 400: closer where the gap of most systems is
@@ -40,7 +40,7 @@ class ConfidenceSequence:
     There is one bound for each side from which the same verdicts are seen. `asked` has bets before the first draw, each
     on a null for each side, in ascending order of the nulls. `items` is inf for items like these. `late`: the bounds
     are to be narrow after the last draw of the plan, and hold before it all the same. `grid`: nulls with stakes of
-    their own, ascending.
+    their own, ascending. `then`: limits that replace the first one later.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class ConfidenceSequence:
         *,
         grid: Floats = GRID,
         late: bool = False,
+        then: Limits = (),
     ) -> None:
         """Stand before the first draw."""
         self.risk = risk
@@ -61,7 +62,7 @@ class ConfidenceSequence:
         self._at = np.array([np.searchsorted(grid, bets.null) for bets in asked], dtype=np.int64).reshape(-1, sides)
         before = np.vstack([np.full((1, sides), -1, dtype=np.int64), self._at])
         self._below = (every > before[:-1, :, None]) & (every <= self._at[..., None])  # what falls with each asked null
-        self._every = HedgedBets(risk, grid, limit, items, of_grid=True, late=late)
+        self._every = HedgedBets(risk, grid, limit, items, of_grid=True, late=late, then=then)
         between = np.diff(grid, prepend=-1.0)[:, None] * np.arange(PARTS - 1, -1, -1) / PARTS
         self._nulls = np.ravel(grid[:, None] - between)
         self._fine = HedgedBets(risk, self._nulls, limit, items, of_grid=True, late=late)
@@ -113,12 +114,16 @@ def lower_bounds(  # noqa: PLR0917 - what the bounds depend on
     items: float = math.inf,
     asked: Sequence[HedgedBets] = (),
     controls: Controls | None = None,
+    then: Limits = (),
 ) -> Floats:
     """The bounds of `ConfidenceSequence` after each draw, shape (sides, draws) as the `scores`.
 
     With `controls` there are two sides.
     """
-    sequence, bounds = ConfidenceSequence(len(scores), risk, limit, items, asked), np.full(scores.shape, -1.0)
+    sequence, bounds = (
+        ConfidenceSequence(len(scores), risk, limit, items, asked, then=then),
+        np.full(scores.shape, -1.0),
+    )
     for drawn, score in enumerate(scores.T.astype(np.float64)):
         if controls is None:
             sequence.follow(score)

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Numbers = float | Floats
+Limits = tuple[tuple[int, int], ...]  # after how many draws which limit began to hold
 
 MOST_COINS = 400
 SHARES = np.exp(np.linspace(0.0, math.log(0.03), 16))  # of draws that are no ties, for which there are tables
@@ -330,7 +331,7 @@ class HedgedBets:
 
     All figures may be arrays of one common shape: both sides of a comparison, or thousands of replays.
 
-    - `risk`: of ruling out a null that is true. `limit`: the planned draws
+    - `risk`: of ruling out a null that is true. `limit`: the planned draws. `then`: limits that replace it later
     - `null`: in [-1, 1]. `items`: of the population, inf for items like these
     - `zone`: half-width of the zone where the question has two answers, else 0
     - `of_grid`: whether the null is one of many, with any mean; else it is 0, or the far end of the zone
@@ -345,6 +346,7 @@ class HedgedBets:
     zone: float = 0.0
     of_grid: bool = False
     late: bool = False
+    then: Limits = ()
     drawn: int | NDArray[np.int64] = 0
     wealth: Numbers = 1.0
     total: Numbers = 0.0
@@ -432,14 +434,19 @@ class HedgedBets:
         wealth = np.maximum(0.0, self.wealth * (1 + stake * (moved - np.minimum(mean, 1.0))))
         wealth = np.where(self.ruled_out, self.wealth, wealth)  # against what is ruled out nobody bets
         total, square = self.total + score, (moved - np.minimum(mean, 1.0) if np.any(most) else moved) ** 2
+        limit, then = self.limit, self.then
+        if then and self.drawn + 1 >= then[0][0]:
+            (_, limit), *rest = then
+            then = tuple(rest)
         return type(self)(
             self.risk,
             self.null,
-            self.limit,
+            limit,
             self.items,
             self.zone,
             self.of_grid,
             self.late,
+            then,
             self.drawn + 1,
             wealth,
             total,

@@ -20,7 +20,7 @@ from judgeloop.core.outcomes import Observed, StopKind, StopReason, Tally, WithP
 from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.stats.confidence_sequence import lower_bounds
 from judgeloop.methods.stats.corrected import Aside, Slope
-from judgeloop.methods.stats.hedged import HedgedBets, Numbers, boundary_at_the_end
+from judgeloop.methods.stats.hedged import HedgedBets, Limits, Numbers, boundary_at_the_end
 from judgeloop.methods.stats.predictive import ItemsToDecide, chance_to_reach, items_to_decide
 from judgeloop.methods.stopping.rule import (
     Rule,
@@ -77,6 +77,9 @@ class Bets(Rule):
     have shown what they were for. An abstention scores -1 for both systems. `items` is the number of items of the
     population, `core.records.UNLIMITED` for items like these. The stakes aim at an end after `limit` judgments. They
     are fixed before each draw, and the risk does not depend on them, so it holds at every look.
+
+    So the limit of a run that has not ended may be another one from its next draw on. `limits` are then all that held,
+    and `limit` is the last of them.
     """
 
     items: int
@@ -85,6 +88,7 @@ class Bets(Rule):
     not_worse: float | None = None
     near_tie: float | None = None
     read_once: bool = False
+    limits: Limits = ()
     name: str = "bets"
     needs_draws: bool = True
 
@@ -133,17 +137,30 @@ class Bets(Rule):
         else:
             near = [((-self.near_tie, -self.near_tie), self.near_tie / 2)] if self.near_tie else []
             asked_for = [*near, ((0.0, 0.0), 0.0)]
+        first, then = self._plan
         return tuple(
             HedgedBets(
                 self.threshold,
                 np.array(nulls),
-                self.most,
+                first,
                 self._items,
                 zone=0.0 if self.read_once else zone,
                 of_grid=self.read_once and any(nulls),
+                then=then,
             )
             for nulls, zone in asked_for
         )
+
+    @property
+    def _plan(self) -> tuple[int, Limits]:
+        """The first limit, and those that replaced it."""
+        (_, first), *then = self.limits or ((0, self.limit),)
+        return min(first, self.items), tuple((drawn, min(limit, self.items)) for drawn, limit in then)
+
+    @property
+    def since(self) -> int:
+        """The draws before which the run is known not to have ended, as its limit was changed after them."""
+        return self.limits[-1][0] if self.limits else 0
 
     @property
     def _items(self) -> float:
@@ -180,6 +197,8 @@ class Bets(Rule):
 
     def can_be_met(self, tally: Tally, unknown: int) -> bool:
         """As `Rule.can_be_met`: nothing is better for an answer than wins of its side, or for "nearly equal" ties."""
+        if asked(tally) < self.since:
+            return True
         following = self._followed_by(tally)
         shown = _shown(following.bets)
         if shown[-1].any() or any(following.wins.needs(-1, side, unknown) for side in (0, 1)):
@@ -211,7 +230,7 @@ class Bets(Rule):
 
     def outlook(self, gap: float, ties: float) -> Outlook:
         """What a run does whose verdicts have this gap, first minus second, and this share of ties: by simulation."""
-        return _outlook(self, round(gap, 4), round(ties, 4))
+        return _outlook(replace(self, limits=()), round(gap, 4), round(ties, 4))
 
     def _simulated(
         self, begin: Sequence[HedgedBets], shares: tuple[float, float, float], within: int, drawn: int, *, spread: bool
@@ -248,7 +267,7 @@ class Bets(Rule):
         # So many would have been enough, in another order or without skips: these verdicts take more.
         while planned <= within < most:
             within = min(most, within + max(1, (asked(tally) + within) // LONGER))
-            if found := replace(self, limit=asked(tally) + within).met_after(tally, scaled, within):
+            if found := replace(self, limit=asked(tally) + within, limits=()).met_after(tally, scaled, within):
                 return found
         return planned if within < planned <= most else None
 
@@ -279,8 +298,8 @@ class Bets(Rule):
     def bounds_by_draw(self, tally: Tally, items: float, limit: int) -> NDArray[np.float64]:
         """As `Rule.bounds_by_draw`, with the nulls that were asked; population and limit are the rule's own."""
         del items, limit
-        scores = np.array([scores_for(tally, side) for side in (0, 1)])
-        return lower_bounds(scores, self.threshold, self.most, self._items, self.begin, controls_of(tally))
+        scores, (first, then) = np.array([scores_for(tally, side) for side in (0, 1)]), self._plan
+        return lower_bounds(scores, self.threshold, first, self._items, self.begin, controls_of(tally), then)
 
     def met_along_each(
         self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]

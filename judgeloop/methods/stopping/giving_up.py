@@ -25,17 +25,19 @@ class GivingUp:
     The chance assumes that verdicts go on as before (`Rule.chance_at_the_end`). For selectors whose labels leave the
     decision, it is a rough guess. If the limit covers all items and the decision is about these, the last
     judgment decides, and no run gives up. With `sampled`, the decision is about items like these.
+    It looks from `since` draws on: before them the run is known not to have ended.
     """
 
     rule: Rule
     chance: float
     limit: int
     sampled: bool = False
+    since: int = 0
 
     def looks(self, tally: Tally, unknown: int = 0) -> bool:
         """Whether a look is due once `unknown` further items are asked about."""
         drawn, certain = asked(tally) + unknown, self.limit >= tally.items and not self.sampled
-        return drawn % LOOK_EVERY == 0 and drawn < self.limit and not certain
+        return drawn % LOOK_EVERY == 0 and self.since <= drawn < self.limit and not certain
 
     def reason_to_stop(self, tally: Tally) -> StopReason | None:
         """That a decision is unlikely; None if it is not, or no look is due."""

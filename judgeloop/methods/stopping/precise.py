@@ -18,6 +18,7 @@ from judgeloop.core.records import UNLIMITED
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.stats import intervals
 from judgeloop.methods.stats.confidence_sequence import ConfidenceSequence
+from judgeloop.methods.stats.hedged import Limits
 from judgeloop.methods.stats.strata import Floats, foreseen
 from judgeloop.methods.stopping.rule import at_most
 
@@ -48,8 +49,9 @@ class Precise:
       no proxy: *exact*. Each end is wrong with half of the risk, by the binomial distribution (Clopper & Pearson 1934),
       or by the hypergeometric one for these items.
     - Uniform draws, and a proxy, `any_look`, a `half_width` or another score: *anytime*. Each end is a bound of the
-      confidence sequence at half of the risk, whose stakes aim at an end after `limit` draws. A proxy is its control,
-      and so are the means of groups so far, as theorems 1 and 2 of `methods/stats/corrected.py` allow.
+      confidence sequence at half of the risk, whose stakes aim at an end after `limit` draws; `limits` are all that
+      held, if it was changed. A proxy is its control, and so are the means of groups so far, as theorems 1 and 2 of
+      `methods/stats/corrected.py` allow.
     - Other draws: *approximate*, for one look. If only its width stops a run, many looks do little harm (Chow & Robbins
       1965).
 
@@ -74,6 +76,7 @@ class Precise:
     even: bool = False
     sampled: bool = False
     limit: int | None = None
+    limits: Limits = ()
     name: str = "precise"
     needs_draws: bool = False
 
@@ -173,7 +176,8 @@ class Precise:
     def _following(self) -> "_Following":
         items = math.inf if self.sampled else float(self.items)
         late = not self._looks_often  # who looks at the end alone needs no narrow bounds before
-        return _Following(lambda: ConfidenceSequence(2, self.threshold / 2, self.planned, items, late=late))
+        (_, first), *then = self.limits or ((0, self.planned),)
+        return _Following(lambda: ConfidenceSequence(2, self.threshold / 2, first, items, late=late, then=tuple(then)))
 
     def is_met(self, tally: Ratings) -> bool:
         """Whether the interval is narrow enough, at a number of items at which it is checked."""

@@ -163,6 +163,11 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
             own = {"proxy": [proxy.identity.name, dict(proxy.identity.parameters), each]}
         return stakes | groups | config.vectors_digest | own
 
+    def limit_moves(self, config: CompareSettings, parts: Parts[Tally]) -> bool:
+        """Under bets, but where the limit says how many items a proxy judges beside each label."""
+        proxy = _proxy(parts)
+        return isinstance(parts.rule, Bets) and not config.reads_whole and (proxy is None or proxy.blocks is None)
+
     def parts(self, config: CompareSettings, inputs: Inputs) -> Parts[Tally]:
         """Selector, rule, when to give up, and the tests of groups."""
         _check_inputs(config, inputs)
@@ -172,9 +177,14 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
         members = families_drawn(config, inputs, config.selector_row, each)
         items, several = len(members) or len(inputs.pool), any(len(family) > 1 for family in members)
         places = list(chain(*members)) or range(len(inputs.pool))
+
+        def draws(limit: int) -> int:
+            return _draws_within(limit, members) if several else min(limit, items)
+
         draft = Draft(
             items=items,
-            limit=_draws_within(config.max_judgments, members) if several else min(config.max_judgments, items),
+            limit=draws(config.max_judgments),
+            limits=tuple((drawn, draws(limit)) for drawn, limit in inputs.limits.held),
             risk=config.risk,
             start=config.min_judgments,
             population=inputs.population,
@@ -195,7 +205,9 @@ class CompareQuestion(Question[CompareSettings, Tally, Comparison]):
                 proxy=proxy,
             ),
             rule,
-            None if config.give_up is None else GivingUp(rule, config.give_up, draft.limit, sampled=draft.sampled),
+            None
+            if config.give_up is None
+            else GivingUp(rule, config.give_up, draft.limit, draft.sampled, getattr(rule, "since", 0)),
             _further(
                 config,
                 inputs,

@@ -20,6 +20,7 @@ from judgeloop.methods.stats.predictive import FEWEST_KNOWN
 from judgeloop.methods.stopping.bets import Bets
 from judgeloop.methods.stopping.rule import points
 from judgeloop.questions.compare.proxy import CorrectedGap
+from judgeloop.report.cut_short import CUT_SHORT
 from judgeloop.report.facts import GROUP, ended, of_the_run, unsound
 from judgeloop.report.groups import GroupRow, counted, worse_in
 from judgeloop.report.labels import LabelRow
@@ -518,7 +519,8 @@ class Comparison(RunResult):
             return (note(NoteCode.RAISE_LIMIT),)
         if self.setup.guarantee is None:
             return ()
-        within = self.asked + more <= self.limit
+        goes_on = self.per_label == 1 and self.stop_reason in {StopKind.BUDGET, *CUT_SHORT}  # with any limit
+        within = goes_on or self.asked + more <= self.limit
         return (note(NoteCode.SAME_TEST if within else NoteCode.SECOND_TEST),)
 
     def to_claim_more(self) -> tuple[Note, ...]:

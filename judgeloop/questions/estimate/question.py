@@ -118,6 +118,11 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
             **config.vectors_digest,
         }
 
+    def limit_moves(self, config: EstimateSettings, parts: Parts[Ratings]) -> bool:
+        """Where the interval holds at every look, but where the limit says how many items a proxy rates a label."""
+        del config
+        return _rule(parts).guarantee is not None and _mean(parts).blocks is None
+
     def parts(self, config: EstimateSettings, inputs: Inputs) -> Parts[Ratings]:
         """Selector, mean by its strata, rule; the scores of a proxy that is a judge come later."""
         row = config.selector_row
@@ -133,7 +138,9 @@ class EstimateQuestion(Question[EstimateSettings, Ratings, Estimation]):
             sampled=inputs.sampled,
         )
         # Stakes that aim at the end of a run: with a width to reach, at where scores that spread the most end it.
-        rule = replace(rule, limit=min(config.max_judgments, items, max(config.min_judgments, _aim(rule))))
+        most = min(items, max(config.min_judgments, _aim(rule)))
+        held = tuple((drawn, min(limit, most)) for drawn, limit in inputs.limits.held)
+        rule = replace(rule, limit=min(config.max_judgments, most), limits=held)
         proxy = None if config.proxy is None else np.full(len(inputs.pool), np.nan)
         if config.proxy == BY_CONFIDENCE:
             proxy = inputs.confidence

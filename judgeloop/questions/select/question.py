@@ -127,6 +127,11 @@ class SelectQuestion(Question[SelectSettings, Standings, Selection]):
             return {}
         return {"proxy": [proxy.identity.name, dict(proxy.identity.parameters), plan.bought]}
 
+    def limit_moves(self, config: SelectSettings, parts: Parts[Standings]) -> bool:
+        """Where a rule states a risk: its bounds know of no limit."""
+        del parts
+        return config.rule_row.guaranteed
+
     def parts(self, config: SelectSettings, inputs: Inputs) -> Parts[Standings]:
         """Selector, win rates, rule."""
         pool, members = inputs.pool, families_drawn(config, inputs, config.selector_row)

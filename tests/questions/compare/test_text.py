@@ -245,14 +245,15 @@ LIKE = {"guarantee": "a bound", "about": Population.ITEMS_LIKE_THESE, "order": "
 
 
 @pytest.mark.parametrize(
-    ("settings", "code"),
+    ("stop", "code"),
     [
-        ({"rule": "bets", "max_judgments": 40}, NoteCode.SAME_TEST),  # 10 and 30 more
-        ({"rule": "bets", "max_judgments": 39}, NoteCode.SECOND_TEST),
+        (StopKind.BUDGET, NoteCode.SAME_TEST),  # it has not ended, and goes on with any limit
+        (StopKind.JUDGMENT_LIMIT, NoteCode.SECOND_TEST),
     ],
 )
-def test_a_number_of_judgments_says_whether_to_go_on_is_a_second_test(settings, code):
-    assert codes(undecided(**settings, **LIKE).advice) == [NoteCode.TOO_EARLY, code]
+def test_more_judgments_than_the_limit_are_a_second_test_once_a_run_has_ended(stop, code):
+    result = undecided(stop, "it is over", rule="bets", max_judgments=39, **LIKE)  # 10 and 30 more
+    assert result.advice[1].code == code
 
 
 @pytest.mark.parametrize("wins", [(5, 4), (5, 5)])
