@@ -219,7 +219,7 @@ class Summary:
 
         The rows of pairs that failed come first, then why others have no answer or are in doubt, then the others' rows.
         A cause is cut to `longest` characters. One of a pair with a result gives way to all rows of pairs that failed,
-        others to `FIRST_FAILED`. What did not pass or is newly in doubt is named in any case.
+        others to `FIRST_FAILED`. What has no result, is open or is newly in doubt is named in any case.
         """
         failed, causes, others = self._in_order
         broken = sum(any(one.why for one in of) for _, of in causes)
@@ -233,7 +233,7 @@ class Summary:
         # Beside rows of others, those are counted, too, that a cause names and that might have a row there.
         rest = [one for one in rest if one.name not in caused or (others and not one.why and not one.as_before)]
         more = f"{count(len(rest), 'other')}: {_kinds(rest)}" if len(rest) not in {0, len(self.lines)} else ""
-        unsaid = [one for one in rest if one.name not in caused]
+        unsaid = [one for one in rest if one.name not in caused and one.outcome is not Outcome.FAILED]
         if more and (named := [one.name for one in unsaid if one.exit_code or (one.doubtful and not one.as_before)]):
             more += f" (trouble: {some(named)})"
         texts = [clipped(f"{some([one.name for one in of])}: {why}", longest) for why, of in causes]
