@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from judgeloop.suite.settings import Pair, SuiteSettings
     from judgeloop.suite.summary import Summary
 
-LONGEST = 80  # characters of the name of a file
 ASKED = {Role.RUN, Role.KEY, Role.CONTENT, Role.REPORT}  # the parts of a run that a pair's own table says most of
 MOST_WARNED = 3  # pairs or groups of them whose warnings a forecast shows
 FORECAST = ("pair", "items", "most calls", "expected cost", "worst cost")
@@ -86,7 +85,7 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tup
         for path in output:
             if path.suffix == ".html":
                 check_folder(path.with_suffix(""))  # of its reports
-        night = _night(config)
+        night = config.name_of_night
         results: dict[str, RunResult] = {}
         quiet_log = quiet or (json and not logs_json())
         ends, before_p = _run(pairs, config, night, read, results, quiet=quiet_log)
@@ -102,6 +101,7 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tup
             last_night=last.last_night,
             absent=last.absent,
             known_models=last.known_models,
+            again=last.again,
             ledger=of_ledger(),
             drawn_on=min(budgets_of(config.ledger, config.charge_to), key=lambda one: one.left_p, default=None),
         )
@@ -120,11 +120,6 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tup
             shown_as = {one.name: results[one.name] for one in pairs if one.name in results}
             _write(found, values, shown_as, output)
         raise click.exceptions.Exit(found.exit_code)
-
-
-def _night(config: SuiteSettings) -> str:
-    """The name of a night: its date and its suite."""
-    return f"{config.night}-{_slug(str(config.file.with_suffix('')))}"
 
 
 def _text(found: Summary, output: Sequence[Path], *, quiet: bool, details: bool) -> str:
@@ -213,7 +208,7 @@ def _forecast(pairs: list[Pair], config: SuiteSettings, read: Read, *, as_json: 
         print(json_text(about, read.files), end="")
     else:
         every = (one.result.spend.ledger_left_p for one in found.values())
-        spent_p = sum(one.charged_p for one in runs_of(config.ledger) if one.note.night == _night(config))
+        spent_p = sum(one.charged_p for one in runs_of(config.ledger) if one.note.night == config.name_of_night)
         left_p = max(0, budget_p - spent_p)
         limit_p = min([left_p, *(one for one in every if one is not None)])
         how = f", and {show_usd(spent_p)} is spent" if spent_p else f"; a pair begins with at most {show_usd(share_p)}"
@@ -438,13 +433,14 @@ def _write(found: Summary, values: str, results: Mapping[str, RunResult], output
     """
     from judgeloop.cli.files import FORMS, JUNIT, remove_other, write_output, write_text
     from judgeloop.formats.own_files import make_folder
+    from judgeloop.suite.settings import slug
 
     def page(path: Path) -> str:
         folder, links = path.with_suffix(""), {}
         make_folder(folder)
         for number, line in enumerate(found.lines, 1):
             if (result := results.get(line.name)) is not None:
-                links[line.name] = f"{folder.name}/{number:02}-{_slug(line.name)}.html"
+                links[line.name] = f"{folder.name}/{number:02}-{slug(line.name)}.html"
                 write_output(path.parent / links[line.name], result)
         written = {path.parent / link for link in links.values()}
         remove_other(folder.glob("[0-9][0-9]*-*.html"), written)
@@ -458,12 +454,3 @@ def _write(found: Summary, values: str, results: Mapping[str, RunResult], output
     for path in output:
         form = own.get(path.suffix)
         write_text(path, form(path) if form else FORMS[path.suffix](found))
-
-
-def _slug(name: str) -> str:
-    """A name as that of a file: letters, figures and hyphens.
-
-    >>> _slug("../eval: new")
-    'eval-new'
-    """
-    return re.sub(r"\W+", "-", name).strip("-")[:LONGEST] or "suite"

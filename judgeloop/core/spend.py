@@ -33,7 +33,8 @@ class Spend(Part):
     - `replies_without_usage`: replies of the run that are charged at their worst case
     - `answers_p`: what all calls behind the answer cost, whichever run paid for them; `answers`: how many these are, of
       each run by themselves, as each asks again about what had no verdict
-    - `again`: verdicts that this command asked again, as another model had given them; `again_p`: their cost
+    - `again`: verdicts that this command asked again, as another model had given them, but for controls; `again_p`:
+      their cost
     - `controls_p`: the part of `answers_p` for the calls that were made for controls; `controls`: how many these are
     - `proxy_p`: the part of `answers_p` for the calls to a proxy beside the judges; `proxy`: how many these are
     - `ledger_left_p`: the least that is left of the budgets of the ledger; None without any
@@ -94,6 +95,8 @@ class Spend(Part):
             known=earlier.known and self.known,
             cached_p=earlier.cached_p + self.cached_p,
             tokens=earlier.tokens + self.tokens,
+            again=earlier.again + self.again,
+            again_p=earlier.again_p + self.again_p,
         )
 
     @property

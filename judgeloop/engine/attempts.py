@@ -189,6 +189,7 @@ class Attempts:
         held = await self._note_sending(ticket)
         if held is not None:
             return held
+        self._state.sent.add(ticket.key)
         self._state.made += not self._answerer.looks_up
         self._state.looked_up += self._answerer.looks_up
         try:

@@ -487,7 +487,6 @@ class Window:
     async def _send(self, ask: Ask | OutputAsk, ticket: Ticket) -> Answer | Output:
         self._unbegun.pop(ask.key, None)
         self._state.calls.seen.add(ask.key)
-        self._state.sent.add(ask.key)
         oracle = self._oracle
         attempts = oracle.generating[ask.system] if isinstance(ask, OutputAsk) else oracle.attempts[ask.judge]
         try:

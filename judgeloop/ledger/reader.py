@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, final
 
-from judgeloop.core.keys import KeyedJudge, KeyIngredients, digest
+from judgeloop.core.keys import AGAIN_OF, KeyedJudge, KeyIngredients, digest
 from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import GivenByPeople
 from judgeloop.core.records import JudgeIdentity, Usage, Verdict
@@ -17,6 +17,7 @@ from judgeloop.ledger.answers import changed, checksum, verdicts_of
 from judgeloop.ledger.ledger import VERDICTS, balances, note_of, recorded
 from judgeloop.ledger.records import (
     ORIGIN,
+    AskedAgain,
     Balance,
     Charged,
     End,
@@ -54,6 +55,10 @@ MODELS = """SELECT judge, model FROM attempts WHERE run = :run AND model <> ''
 LAST_MODEL = f"""SELECT coalesce(model, '') FROM attempts WHERE judge = :judge AND ended = '{End.VERDICT}'
     ORDER BY id DESC LIMIT 1"""
 
+# What is booked with an ingredient that says so: also attempts without a verdict, which cost as well.
+ASKED_AGAIN = f"""SELECT run, count(DISTINCT key), count(DISTINCT key) FILTER (WHERE strpos(note, :control) > 0),
+    CAST(sum(charged_p) AS BIGINT) FROM attempts WHERE run = ANY(:keys) AND strpos(note, '"{AGAIN_OF}":') > 0
+    AND rehearsed = 0 AND coalesce(ended, '') NOT IN ('{End.UNSENT}', '{End.UNNEEDED}') GROUP BY run"""
 FIRST_ANSWERS = "SELECT judge, model, min(ended_at) AS at FROM attempts WHERE model <> '' GROUP BY judge, model"
 
 
@@ -228,6 +233,11 @@ class LedgerReader:
     def first_answers(self) -> dict[tuple[str, str], str]:
         """When each model first answered for a judge (ISO 8601, UTC), in whichever run."""
         return {(judge, model): at for judge, model, at in self._rows(FIRST_ANSWERS) if at}
+
+    def asked_again(self, runs: Collection[str], control: str) -> dict[str, AskedAgain]:
+        """What was asked again of another model, by run; a call is on a control if one of its systems is `control`."""
+        rows = self._rows(ASKED_AGAIN, {"keys": list(runs), "control": json.dumps(control)})
+        return {run: AskedAgain(*found) for run, *found in rows}
 
     def last_model(self, judge: str) -> str | None:
         """The model that gave a judge's last verdict in any run: empty without a name, None without a verdict."""

@@ -200,6 +200,17 @@ class Unanswered(NamedTuple):
     at: str
 
 
+class AskedAgain(NamedTuple):
+    """How many verdicts a run had asked again of another model, how many of them on controls, and all their cost."""
+
+    verdicts: int = 0
+    controls: int = 0
+    cost_p: int = 0
+
+
+NONE_AGAIN = AskedAgain()
+
+
 class Request(NamedTuple):
     """A request to a judge; times are in UTC (ISO 8601), tokens those that its reply reported.
 

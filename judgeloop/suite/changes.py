@@ -11,9 +11,10 @@ from typing import NamedTuple
 from judgeloop.core.errors import some
 from judgeloop.core.outcomes import Outcome
 from judgeloop.diagnostics.past_runs import PastRun, past_runs
+from judgeloop.engine.controls import NAME as CONTROL
 from judgeloop.judges.catalogue import is_recorded, is_table
 from judgeloop.ledger.opening import Address, open_reader
-from judgeloop.ledger.records import RunNote
+from judgeloop.ledger.records import NONE_AGAIN, AskedAgain, RunNote
 from judgeloop.questions.kept import result_of, stored
 from judgeloop.report.result import RunResult
 from judgeloop.report.turned import turned_since
@@ -30,13 +31,15 @@ class Compared(NamedTuple):
     """A night beside the last one of its suite: the date of that; the pairs' lines with what was known of each.
 
     `absent` are pairs of the last night that this one has not, each with a file of it that is not there, or "".
-    `known_models` are those that had answered for a judge by then.
+    `known_models` are those that had answered for a judge by then. `again` is what all runs of this night had asked
+    again.
     """
 
     last_night: str
     lines: tuple[Line, ...]
     absent: dict[str, str]
     known_models: frozenset[tuple[str, str]]
+    again: AskedAgain
 
 
 class LastRun(NamedTuple):
@@ -65,6 +68,8 @@ def compared(ledger: Address, night: str, lines: Sequence[Line]) -> Compared:
     every = [one for one in noted if one.recorded.note.judges]
     with open_reader(ledger) as reader:
         asked = {run for run, spent in reader.spending()["run"].items() if spent.attempts}
+        here = [one.id for one in noted if one.recorded.note.night == night]
+        again_of = reader.asked_again(here, CONTROL)
     # Recorded verdicts with a price are charged to a run, and to no attempt of it.
     asked |= {one.id for one in every if one.recorded.charged_p}
     name = night[DATE:]
@@ -84,6 +89,7 @@ def compared(ledger: Address, night: str, lines: Sequence[Line]) -> Compared:
         then = _then(line, runs, before, names)
         again |= {then.recorded.note.pair} if then else names & refused.keys() & {line.name}
         one = replace(line, before=refused[line.name].how if line.name in refused else "")
+        one = replace(one, again=again_of.get(line.run, NONE_AGAIN))
         one = one if then is None else _beside(ledger, one, runs, _ended(ledger, then))
         pair = {line.name} if then is None else {line.name, then.recorded.note.pair}
         earlier = [one for one in latest if one.recorded.note.pair in pair and one.decision is not None]
@@ -97,7 +103,8 @@ def compared(ledger: Address, night: str, lines: Sequence[Line]) -> Compared:
         for pair, note in sorted(gone.items())
         if again and pair not in again | names and not pair.startswith(tables)
     }
-    return Compared(last[:DATE], tuple(found), absent, _known_models(ledger, found, before))
+    every_again = AskedAgain(*map(sum, zip(*again_of.values(), strict=True)))
+    return Compared(last[:DATE], tuple(found), absent, _known_models(ledger, found, before), every_again)
 
 
 def _then(line: Line, runs: Mapping[str, PastRun], before: Sequence[PastRun], names: Container[str]) -> PastRun | None:
@@ -230,13 +237,15 @@ def _unchanged(line: Line, runs: Mapping[str, PastRun], asked: Container[str]) -
         one
         for one in runs.values()
         if one.recorded.note.question == own.note.question
-        and one.recorded.note.night[:DATE] not in {"", own.note.night[:DATE]}
+        and one.recorded.note.night not in {"", own.note.night}
         and one.recorded.began_at < own.began_at
     ]
     if not same:
         return line
     latest = max(same, key=lambda one: (one.id in asked, one.recorded.began_at))
-    return replace(line, same_as=latest.recorded.note.night[:DATE], further=line.run in asked)
+    night = latest.recorded.note.night
+    own_suite = night[DATE:] == own.note.night[DATE:]
+    return replace(line, same_as=night[:DATE] if own_suite else night, further=line.run in asked)
 
 
 def _known(note: RunNote) -> bool:

@@ -12,6 +12,7 @@ from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import Outcome
 from judgeloop.core.records import PAIR
+from judgeloop.ledger.records import NONE_AGAIN, AskedAgain
 from judgeloop.questions.compare.result import WORSE_FAILS
 from judgeloop.report.page import BADGES
 from judgeloop.report.result import RunResult
@@ -64,8 +65,7 @@ class Line:
     - `risk`: that its answer is wrong, at most, where it is proved; 0 without an answer
     - `flips`, `both_orders`: how many verdicts changed with the order, and how many were asked in both
     - `answered_by`: the models that answered for each judge, with dates and numbers of verdicts; `answered_before`: in
-      the latest night before that has any. `again`, `again_p`: how many verdicts were asked again of another model, and
-      their cost
+      the latest night before that has any. `again`: what its run had asked again of another model
     - `warnings`: what to be careful of, first what puts it in doubt
     - `advice`: what would answer it, if it is undecided and the same command asks no more of it
     - `doubtful`: true if a pass may say little: all outputs looked at were identical, perhaps as the new system is
@@ -82,7 +82,8 @@ class Line:
       the judge, its model, its code or its prompt is another than in its own last verdicts; `judges` are by name, and
       `judges_before` those of these
     - `outputs`: "new" if those of a system are not all those of the last night, else "same"; empty if not known
-    - `same_as`: the latest night before that asked this question about these outputs; empty without any
+    - `same_as`: the latest night before that asked this question about these outputs, by its date, that of another
+      suite by its name; empty without any
     - `further`: whether more was asked about them now. `asked`: in how many calls
     """
 
@@ -111,8 +112,7 @@ class Line:
     both_orders: int = 0
     answered_by: Models = ()
     answered_before: Models = ()
-    again: int = 0
-    again_p: int = 0
+    again: AskedAgain = NONE_AGAIN
     warnings: tuple[str, ...] = ()
     advice: str = ""
     doubtful: bool = False
@@ -290,6 +290,8 @@ class Line:
             "turned": [one._asdict() for one in self.since.turned],
             "judged_in_both": self.since.both,
         }
+        verdicts, controls, cost_p = self.again
+        values |= {"again": verdicts, "again_controls": controls, "again_p": cost_p}
         for name in ("charged", "unconfirmed", "again", "wants", "likely", "next"):
             values[f"{name}_usd"] = float(to_usd(values.pop(f"{name}_p")))
         return values

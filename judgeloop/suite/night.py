@@ -6,6 +6,7 @@ lock of it, which ends with its process, keeps a second start away.
 """
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,8 @@ from judgeloop.runs.prepared import LENGTH, Prepared
 from judgeloop.suite.line import DATE, NOTHING, Line, models_of
 from judgeloop.suite.settings import Pair, SuiteSettings
 
+# Of a judge that failed: each pair has tried it for a time of its own.
+TRIED_FOR = re.compile(r" \(the last was tried for \d+ s\)")
 SWAYED = "more verdicts changed with the order than may"
 OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
 Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
@@ -175,8 +178,6 @@ class Ended:
             flips=result.counts.flips,
             both_orders=result.counts.both_orders,
             answered_by=models_of(result),
-            again=result.spend.again,
-            again_p=result.spend.again_p,
             warnings=tuple(one.message for one in sorted(result.warnings, key=lambda one: one.code not in DOUBTED)),
             advice=_advice(result),
             goes_on=_goes_on(result),
@@ -197,7 +198,7 @@ def _why(result: RunResult) -> str:
     if result.answer.broke_off:
         why = ended(result) if result.lost_to_failures else result.stop_sentence
         _, some_failed, last = why.partition("; the last: ")  # behind how many items they were
-        return f"the judge failed: {last}" if some_failed else why
+        return f"the judge failed: {last}" if some_failed else TRIED_FOR.sub("", why)
     broken = (one for one in result.conditions[1:] if one.outcome is result.outcome is Outcome.BROKEN)
     said = (
         SWAYED if one.name == FLIPS else f"not held: {one.requires}" if one.requires else one.sentence for one in broken
@@ -288,6 +289,8 @@ def prepared(
     settings = pair.question.settings().of(**values | given)
     question = pair.question.load()
     ready: Prepared[Any] = question.prepare(settings, environment, offline=offline)
+    # A pair that two suites ask on one day is a run of each: what one has paid is no cost of the other.
+    ready = replace(ready, run_id=digest([ready.run_id, config.name_of_night])[:LENGTH])
     _check(not ready.by_hand, "`judge`: a person judges in a command of its own, not in a suite")
     first = first_night(ready)
     if first is None:

@@ -8,6 +8,7 @@ alone.
 
 import glob
 import os
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -28,6 +29,7 @@ from judgeloop.systems.catalogue import system_row
 
 Row = QuestionRow[Any, Any]
 CALLER = "the caller"
+LONGEST = 80  # characters of the name of a file
 OFF = (False, "off")  # values that take a condition away
 NIGHT = "{night}"
 OWN = ("question", "systems")  # keys of a pair's table beside its settings
@@ -51,8 +53,22 @@ class SuiteSettings(MoneySettings):
     tpm: fields.TokensAMinute = None
     deadline: fields.Deadline = None
 
+    @property
+    def name_of_night(self) -> str:
+        """The name of the night: its date and its suite."""
+        return f"{self.night}-{slug(str(self.file.with_suffix('')))}"
+
 
 WHOLE = declared(SuiteSettings).keys() - {"budget"}  # what is set for all pairs together
+
+
+def slug(name: str) -> str:
+    """A name as that of a file: letters, figures and hyphens.
+
+    >>> slug("../eval: new")
+    'eval-new'
+    """
+    return re.sub(r"\W+", "-", name).strip("-")[:LONGEST] or "suite"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, some
 from judgeloop.core.money import budget_over, show_usd, to_usd
 from judgeloop.core.outcomes import Outcome
-from judgeloop.ledger.records import Balance
+from judgeloop.ledger.records import NONE_AGAIN, AskedAgain, Balance
 from judgeloop.questions.compare.result import EQUAL_BOUND
 from judgeloop.report.forms import render_ends
 from judgeloop.report.html import render_index
@@ -35,7 +35,7 @@ BUT = ("it is decided", "it passed")  # of a pair in doubt, without a condition 
 GAP = "Gaps are in points: of 100 items, how many more the second system of a pair wins than it loses."
 ABOUT_MOVED = (
     " Moved: by how much the gap or the score changed since {} on the items that both nights judged, with an approximate 90 % "
-    "interval. Where it has others, too, the gap of that night comes first. Where both share fewer than ten, it is the change on all of "
+    "interval. Where either judged others, too, the earlier gap comes first. Where both share fewer than ten, it is the change on all of "
     "each. Then how that night ended, and whether outputs are new."
 )
 ABOUT_NIGHTS = " Nights: the gaps of the last nights, this one last, on one scale; a dot where the pair has none by this judge; empty if only one night has one."
@@ -58,7 +58,8 @@ class Summary:
 
     `before_p` is what other runs of the same night were charged, before the file was changed. `absent` are pairs of
     the `last_night` of this suite that this one has not, each with a file of it that is not there, or "";
-    `known_models` are the models that had answered for a judge by then. `ledger` is the end of a command that looks
+    `known_models` are the models that had answered for a judge by then. `again` is what all runs of the night had asked
+    again of another model. `ledger` is the end of a command that looks
     into this night's, empty for the default. `drawn_on` is the budget of the ledger of which the least is left.
     """
 
@@ -69,6 +70,7 @@ class Summary:
     last_night: str = ""
     absent: Mapping[str, str] = field(default_factory=dict)
     known_models: Collection[tuple[str, str]] = ()
+    again: AskedAgain = NONE_AGAIN
     ledger: str = ""
     drawn_on: Balance | None = None
 
@@ -107,9 +109,10 @@ class Summary:
         judges = dict.fromkeys(judge for one in self.lines for judge, _ in one.answered_by)
         pairs = [(one.name, one.judges_before, one.judges) for one in self.lines if one.judges]
         said = [*other_judges(pairs), *(self._change_of(judge) for judge in judges)]
-        again, again_p = (sum(getattr(one, name) for one in self.lines) for name in ("again", "again_p"))
-        if again and any(said):
-            said.append(f"Asked again, for {show_usd(again_p)}: {count(again, 'earlier verdict')}.")
+        verdicts, controls, cost_p = self.again
+        if verdicts and any(said):
+            on = f", {controls:,} of them on controls" * bool(controls)
+            said.append(f"Asked again, for {show_usd(cost_p)}: {count(verdicts, 'earlier verdict')}{on}.")
         return " ".join(filter(None, said))
 
     def _change_of(self, judge: str) -> str:
@@ -216,7 +219,7 @@ class Summary:
 
         The rows of pairs that failed come first, then why others have no answer or are in doubt, then the others' rows.
         A cause is cut to `longest` characters. One of a pair with a result gives way to all rows of pairs that failed,
-        others to `FIRST_FAILED`. What has no result or is newly in doubt is named in any case.
+        others to `FIRST_FAILED`. What has no result, is open or is newly in doubt is named in any case.
         """
         failed, causes, others = self._in_order
         broken = sum(any(one.why for one in of) for _, of in causes)
@@ -226,12 +229,12 @@ class Summary:
         shared = self._shared[0]
         caused = {one.name for _, of in causes for one in of}
         shown = {one.name for one in (*failed, *others)}
-        rest = [one for one in self.lines if one.name not in shown and (not one.why or one.why != shared)]
+        rest = [one for one in self._trouble_first if one.name not in shown and (not one.why or one.why != shared)]
         # Beside rows of others, those are counted, too, that a cause names and that might have a row there.
         rest = [one for one in rest if one.name not in caused or (others and not one.why and not one.as_before)]
         more = f"{count(len(rest), 'other')}: {_kinds(rest)}" if len(rest) not in {0, len(self.lines)} else ""
-        unsaid = [one for one in rest if one.name not in caused]
-        if more and (named := [one.name for one in unsaid if one.why or (one.doubtful and not one.as_before)]):
+        unsaid = [one for one in rest if one.name not in caused and one.outcome is not Outcome.FAILED]
+        if more and (named := [one.name for one in unsaid if one.exit_code or (one.doubtful and not one.as_before)]):
             more += f" (trouble: {some(named)})"
         texts = [clipped(f"{some([one.name for one in of])}: {why}", longest) for why, of in causes]
         above = [decided(self.headline), *told(*self._above(2 * longest))]

@@ -12,6 +12,7 @@ import pytest
 from support.chat_server import ChatServer, Response, candidates, used, verdict
 from support.commandline import judgeloop
 
+from judgeloop.core.money import show_usd, to_pico
 from judgeloop.core.outcomes import AnsweredBy
 from judgeloop.report.terminal import render
 from judgeloop.suite.line import Line
@@ -33,6 +34,10 @@ systems = ["old.jsonl", "chat.jsonl"]
 """
 
 
+COPY = '[pairs.copy]\nsystems = ["old.jsonl", "copy.jsonl"]\n'
+CALL_USD = 0.0006  # at this price
+
+
 def write(name, output, items=60):
     subjects = [f"{WORDS[n % len(WORDS)]} {n:02}" for n in range(items)]
     rows = [
@@ -45,6 +50,16 @@ def write(name, output, items=60):
 def candidate(night):
     """Outputs of which a third is new every night."""
     return lambda n, subject: f"The {subject} is new, {f'night {night}' if n % 3 == night % 3 else 'first version'}."
+
+
+def level(night, share):
+    """Outputs that lose as often as they win, so that a gate stays open."""
+
+    def output(n, subject):
+        known = candidate(night if n % 2 else 1)(n, subject)
+        return known if (n + share) % 3 else f"I cannot say, question {n}."
+
+    return output
 
 
 def reads(request):
@@ -119,6 +134,41 @@ def test_nights_with_a_regression_on_the_third_and_another_judge_on_the_fourth(s
     assert told == [True, True], "the same command says the same"
     _, after = play(5)
     assert after["judge_changed"] == "", "it is the same as last night"
+
+
+def test_what_was_asked_again_is_all_that_the_server_answered_twice_whatever_the_rounds_and_starts(server):
+    """Pairs go on as others leave money, and two of them ask nearly the same at the same time."""
+    Path("night.toml").write_text(f"{SUITE.replace('= 5', '= 0.1').replace('= 0.2', '= 0.1')}{COPY}")
+
+    def start(night):
+        for name, share in (("mail", 1), ("chat", 2), ("copy", 2)):
+            write(f"{name}.jsonl", level(night + (name == "copy"), share))
+        before = len(server.chat.requests)
+        judgeloop("suite", "night.toml", "--night", f"2026-01-{night:02}", "-o", "night.json")
+        asked = [json.dumps(candidates(one)) for one in server.chat.requests[before:]]
+        return json.loads(Path("night.json").read_text()), asked
+
+    _, first = start(1)
+    server.model = "haiku-2"
+    found, asked = start(2)
+    again, pairs = sum(one in first for one in asked), found["pairs"]
+    assert sum(pair["again"] for pair in pairs) == again
+    assert sum(pair["again_usd"] for pair in pairs) == pytest.approx(again * CALL_USD)
+    controls = sum(pair["again_controls"] for pair in pairs)
+    assert again > controls > 0
+    cost = show_usd(to_pico(str(CALL_USD)) * again)
+    assert f"{cost}: {again} earlier verdicts, {controls} of them on" in found["judge_changed"]
+    shown = [json.loads(judgeloop("runs", "show", pair["run"], "--json").stdout) for pair in pairs]
+    assert sum(one["again"] for one in shown) == again - controls
+    assert sum(one["again_usd"] for one in shown) == pytest.approx((again - controls) * CALL_USD)
+    same, none = start(2)
+    assert not none
+    told = [one["judge_changed"].partition("Asked again")[2] for one in (found, same)]
+    assert told[0] == told[1], "a second start says what the night cost"
+    Path("night.toml").write_text(Path("night.toml").read_text().replace("max-judgments = 40", "max-judgments = 41"))
+    other, more = start(2)
+    every = again + sum(one in first for one in more)
+    assert f": {every} earlier verdicts" in other["judge_changed"], "also what was asked before the file was changed"
 
 
 def test_a_change_is_told_in_its_night_alone_though_verdicts_of_both_models_count(server):

@@ -252,7 +252,7 @@ def test_each_cause_is_said_once_with_its_pairs_on_a_terminal():
     assert said[-1].startswith("  all o1"), "a pair stands there once"
     fewer = brief(1, *lines)
     assert (fewer.count(torn), fewer.count(full)) == (1, 0)
-    assert "4 others: 1 broken, 2 open, 1 passed in doubt (trouble: all n5, all d)" in fewer
+    assert "4 others: 1 broken, 2 open, 1 passed in doubt (trouble: all n5, all d, all o0, all o1)" in fewer
 
 
 def test_a_pair_that_failed_has_its_row_before_causes_and_before_what_passed():
