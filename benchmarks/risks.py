@@ -146,6 +146,22 @@ def past(runs: int, rng: np.random.Generator) -> Iterator[Row]:
         yield Row(claim, LIKE, f"a gap of {gap:+g}, 85 % ties after a win, 5 % after a loss", RISK, found, runs)
 
 
+def changed(runs: int, rng: np.random.Generator) -> Iterator[Row]:
+    """After half of the draws whoever would win gets a nearer limit, and whoever would not twice as many draws."""
+    for ties in TIES:
+        preferences = drawn(rng, runs, ((1 - ties) / 2, (1 - ties) / 2), None)[:, : LIMIT // 2].astype(float)
+        more = rng.choice([1.0, 0.0, -1.0], size=(runs, 3 * LIMIT // 2), p=[(1 - ties) / 2, ties, (1 - ties) / 2])
+        half, found = HedgedBets(RISK, 0.0, LIMIT), 0
+        for score in preferences.T:
+            half = half.after(score)
+        for some, limit in ((half.wealth > 1, 3 * LIMIT // 4), (half.wealth <= 1, 2 * LIMIT)):
+            following = replace(half.of(some), limit=limit)
+            for score in more[some, : limit - LIMIT // 2].T:
+                following = following.after(score)
+            found += int(following.ruled_out.sum())
+        yield Row("better, a limit changed by the past", LIKE, f"level, {ties:.0%} ties", RISK, found, runs)
+
+
 def graded(runs: int, rng: np.random.Generator) -> Iterator[Row]:
     """Skewed scores of mean 0: the first is better."""
     kinds = {
@@ -337,7 +353,7 @@ def once(runs: int, rng: np.random.Generator) -> Iterator[Row]:
 CLAIMS: dict[str, Callable[[int, np.random.Generator], Iterator[Row]]] = {
     "bets": bets, "gaps": about_gaps, "near": near, "past": past, "graded": graded, "bounds": read_off,
     "scores": scores, "groups": groups, "controls": controls, "once": once, "intervals": intervals,
-    "allocated": allocated, "families": families, "beside": beside, "helped": helped,
+    "allocated": allocated, "families": families, "beside": beside, "helped": helped, "changed": changed,
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -99,6 +100,23 @@ def test_ties_that_depend_on_the_past_harm_no_answer(gap, capsys):
         bets = tuple(one.after(np.stack([score, -score], axis=-1)) for one in bets)
         wrong |= bets[-1].ruled_out[:, 0]
     check_risk(f"ties by the past, gap {gap}", wrong.sum(), RUNS, RISK, capsys)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("ties", [0.0, 0.5])
+def test_a_limit_that_is_changed_by_what_was_seen_harms_no_name(ties, capsys):
+    """After half of the draws whoever is ahead gets a nearer limit, and whoever is not twice as many draws."""
+    draws = drawn(np.random.default_rng(5), 0.0, ties, UNLIMITED, RUNS).astype(float)
+    draws = np.hstack([draws, draws[::-1]])  # of another run
+    half, wrong = HedgedBets(RISK, 0.0, LIMIT), 0
+    for score in draws[:, : LIMIT // 2].T:
+        half = half.after(score)
+    for some, limit in ((half.wealth > 1, 3 * LIMIT // 4), (half.wealth <= 1, 2 * LIMIT)):
+        bets = replace(half.of(some), limit=limit)
+        for score in draws[some, LIMIT // 2 : limit].T:
+            bets = bets.after(score)
+        wrong += bets.ruled_out.sum()
+    check_risk(f"a limit by the past, {ties:.0%} ties", wrong, RUNS, RISK, capsys)
 
 
 @pytest.mark.quick
