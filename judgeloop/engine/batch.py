@@ -34,7 +34,7 @@ from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.money import to_pico
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import Judge, People, Served, System
-from judgeloop.core.records import Answer, Output, Query, Verdict
+from judgeloop.core.records import Abstention, Answer, Output, Query, Verdict
 from judgeloop.engine.accounts import Accounts
 from judgeloop.engine.answering import ANEW, AnsweringModel, replanned
 from judgeloop.engine.asks import Ask, OutputAsk, Planned, decided, used
@@ -404,9 +404,11 @@ class Window:
     def _landed(self, task: Answering) -> None:
         del self._running[task]
         self._landing.set()
-        self.answered += _answer_of(task) is not None
+        answer = _answer_of(task)
+        self.answered += answer is not None
         if self._counted:
             self._state.uncalled += task in self._uncalled
+            self._state.silent += isinstance(answer, Abstention)
             self._state.answered(self.answered)
 
     async def _answer(self, planned: Planned, found: Sequence[Sending | Answer | None]) -> Answer | None:

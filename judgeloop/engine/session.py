@@ -59,14 +59,16 @@ LIKELY_WASTED, AT_A_TIME = 0.05, 0.3
 class Limits:
     """Minimum and maximum number of judgments, and the highest accepted share of abstentions.
 
-    The share is of `abstentions_of` judgments at least, so that a few early ones halt no run. `held` are all limits of
-    judgments that held in the run, if it was changed: after how many draws which one began to.
+    The share is of `abstentions_of` judgments at least, so that a few early ones halt no run. `usual` says for what the
+    maximum is the default, if it is. `held` are all maxima that held in the run, if it was changed: after how many
+    draws which one began.
     """
 
     min_judgments: int = 5
     max_judgments: int = 200
     max_abstentions: float = MODELS_ABSTAIN
     abstentions_of: int = ABSTENTION_GRACE
+    usual: str = ""
     held: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
@@ -331,8 +333,11 @@ class Session(Generic[T]):
             most = self._limits.max_judgments
             if self.asked + len(self._waiting) + len(new) > most:
                 if not self._pending:
-                    reached = f"the limit of {most:,} judgments is reached"
-                    said = reached if self.asked >= most else f"the next round does not fit into {most:,} judgments"
+                    usual = f" ({self._limits.usual})" if self._limits.usual else ""
+                    reached = f"the limit of {most:,} judgments{usual} is reached"
+                    said = (
+                        reached if self.asked >= most else f"the next round does not fit into {most:,} judgments{usual}"
+                    )
                     self._stop = StopReason(StopKind.JUDGMENT_LIMIT, said)
                 return
             self._state = state

@@ -150,8 +150,8 @@ MOMENT_S, LONGEST_MOMENT_S = 0.1, 5.0  # between two looks at what other runs do
 class Progress(Generic[T]):
     """The progress of a run.
 
-    `asked` is the number of choices with an answer, of which `uncalled` took no call: their verdicts were there, or
-    their outputs are identical. `spent_p` is what this command has paid, in
+    `asked` is the number of choices with an answer, of which `silent` are no verdicts, and `uncalled` took no call:
+    their verdicts were there, or their outputs are identical. `spent_p` is what this command has paid, in
     picodollars, without rehearsed costs. `risk_of` gives the stated risk of a tally. `slowed_to` is
     the number of calls in flight to which a crowded server has slowed the run down; None if it has
     not. `waited` says for what of other runs this one waits, and for how long; it is empty if it does not. `trouble`
@@ -166,6 +166,7 @@ class Progress(Generic[T]):
     waited: str = ""
     trouble: str = ""
     uncalled: int = 0
+    silent: int = 0
     leads_of: Callable[[T], str] = lambda _: ""
 
     def __repr__(self) -> str:
@@ -308,7 +309,7 @@ class RunState(Generic[T]):
         self.changes = Changes()
         self.made = self.replies = self.looked_up = self.remembered = 0
         self.spent_p = self.outputs_p = self.cached_p = 0
-        self.tokens, self.uncalled = NO_TOKENS, 0
+        self.tokens, self.uncalled, self.silent = NO_TOKENS, 0, 0
         self.found, self._part = False, bool(self.calls.seen)
         self.sent: set[str] = set()
         self.of_proxy: set[str] = set()
@@ -398,6 +399,7 @@ class RunState(Generic[T]):
                 self.waited,
                 self.trouble,
                 self.uncalled,
+                self.silent,
             )
             self._observe(progress)
 

@@ -96,8 +96,7 @@ class PageJudge(BaseJudge):
         """Show it to people; each answer that the run tells of is no longer counted here."""
         before = 0 if self._standing is None else self._standing.judged
         if self.desk is not None:
-            heard = self._options.each * max(0, standing.judged - before)
-            self.desk.flying = max(0, self.desk.flying - heard)
+            self.desk.flying = max(0, self.desk.flying - max(0, standing.judged - before))
         self._standing = standing if self._usual is None else replace(standing, usual=self._usual)
 
     async def judge(self, call: records.Call) -> records.Reply:
@@ -193,14 +192,16 @@ class PageJudge(BaseJudge):
     def _progress(self) -> str:
         """How far all are. Who leads is told to nobody before the end, and so no forecast either."""
         assert self.desk is not None
-        judged, most = (self._standing.judged, self._standing.most) if self._standing else (0, 0)
+        standing, two = self._standing or SoFar(0, 0), self._options.each > 1
         each = [
             f"{one.name} {one.judged - one.judged_checks}{f' and {skips} skipped' if skips else ''}"
             for one in self.desk.people.values()
             if one.name
             for skips in [one.skips - (len(one.checks) - one.judged_checks)]
         ]
-        return f"{judged + self.desk.held:,} of at most {most:,} judged{': ' if each else ''}{', '.join(each)}"
+        said = f"{standing.judged + self.desk.held:,} of at most {standing.most:,} judged{' by two' if two else ''}"
+        said += f", {standing.skipped:,} skipped by one of them or both" if two and standing.skipped else ""
+        return f"{said}{': ' if each else ''}{', '.join(each)}"
 
     def _say(self, links: "Links", foreseen: SoFar | None) -> None:
         """Print a link for each person, how it is reached from another machine, and what a dry run foresees now."""

@@ -46,6 +46,8 @@ LENGTHS = f"""SELECT note, output_tokens FROM attempts
     AND rehearsed = 0 AND ended IN ('{End.VERDICT}', '{End.TRUNCATED}') AND output_tokens IS NOT NULL ORDER BY id"""
 FIRST_ASKED = f"""SELECT item_id, judge, note FROM attempts WHERE run = :run AND ended = '{End.VERDICT}'
     ORDER BY id LIMIT {LATEST}"""
+LATEST_OF_PEOPLE = f"""SELECT note, answered FROM attempts WHERE judge = ANY(:judges) AND answered IS NOT NULL
+    ORDER BY id DESC LIMIT {LATEST}"""
 # A reply without a verdict, of which a further one may follow.
 UNANSWERED = f"""SELECT key, coalesce(model, '') AS model, count(*) AS times, max(outcome) AS outcome, max(ended_at) AS at
     FROM attempts WHERE key = ANY(:keys) AND ended IN ('{End.ABSTAINED}', '{End.TRUNCATED}')
@@ -148,6 +150,15 @@ class LedgerReader:
         seconds = math.fsum(one["seconds"] or 0.0 for one in said)
         each = dict(sorted(Counter(one["person"] for one in said).items()))
         return GivenByPeople(len(rows), round(seconds, 1), sum(charged_p for _, charged_p in rows), each)
+
+    def pace(self, judges: Collection[JudgeIdentity], *, rates: bool) -> tuple[int, float]:
+        """How many of people's latest answers as these very judges, in any run, took about how many seconds each."""
+        wanted, found = {*map(KeyedJudge.of, judges)}, list[float]()
+        for note, answered in self._rows(LATEST_OF_PEOPLE, {"judges": [one.name for one in judges]}):
+            made_of = KeyIngredients.from_note(json.loads(note).get("ingredients", {}))
+            if made_of is not None and made_of.judge in wanted and made_of.compares is not rates:
+                found.append(json.loads(answered)["seconds"] or 0.0)
+        return len(found), math.fsum(found) / max(1, len(found))
 
     def calls_of(self, run: str) -> dict[tuple[str, str], list[KeyIngredients]]:
         """What the keys of a run's first verdicts are made of, by their items and judges."""

@@ -149,7 +149,7 @@ class Desk:
         self._lets_go = False  # of what nobody has in hand
         self.stops = False  # nothing new is given to anybody
         self.lacks_money = False  # for the next call, until one that is held or in hand is paid
-        self.flying = 0  # verdicts that are settled, and of which the run has not told yet
+        self.flying = 0  # items that are judged for good, and of which the run has not told yet
         self._journal = journal
         self._known: dict[str, Given] = {}
         self._skipped: set[tuple[str, str]] = set()  # of earlier processes
@@ -158,7 +158,7 @@ class Desk:
         self._had: dict[str, Mapping[str, Any]] = {}  # showings without an answer, of calls that are not back, by key
         self._latest: dict[str, str] = {}  # the key of what each was shown last by an earlier process
         self._issued: set[str] = set()  # ids of showings by this process
-        self._by_pair: dict[str, dict[str, str]] = {}  # who answered a pair's calls, by their keys
+        self._by_pair: dict[str, dict[str, Given]] = {}  # what was said of a pair's calls, by their keys
         self._began, self._goes_on = now, any(line["what"] == "shown" for line in journal.lines)
         self._replay(journal.lines)
 
@@ -182,8 +182,6 @@ class Desk:
         key, by = line["key"], line["by"]
         self._known.pop(key, None)
         person = self.people.get(by)
-        if (pair := line.get("pair")) is not None:
-            self._by_pair.setdefault(pair, {})[key] = by
         if line["what"] == "undo":
             self._forget(key)
             self._skipped.discard((key, by))
@@ -194,6 +192,8 @@ class Desk:
             return
         given = said[key, by] = Given(line["said"], line["seconds"], line["note"], by)
         self._had.pop(key, None)
+        if (pair := line.get("pair")) is not None:
+            self._by_pair.setdefault(pair, {})[key] = given
         if person:
             person.sent.add(line["id"])
             self._take_in(person, key, given, line.get("result"))
@@ -363,7 +363,7 @@ class Desk:
         """Whether a person may answer a call: of a pair, not who has another call of it, or answered or skipped it."""
         if not sheet.pair:
             return sheet.may(name)
-        gave = {by for key, by in self._by_pair.get(sheet.pair, {}).items() if key != sheet.key}
+        gave = {given.by for key, given in self._by_pair.get(sheet.pair, {}).items() if key != sheet.key}
         for one in self.sheets:
             if one.pair == sheet.pair and one is not sheet:
                 gave |= {one.holder or "", *one.skipped}
@@ -376,7 +376,7 @@ class Desk:
     def answered(self, before: Iterable[tuple[str, str]]) -> None:
         """Know who answered a call of which pair in another run."""
         for pair, name in before:
-            self._by_pair.setdefault(pair, {})[f"by {name} before"] = name
+            self._by_pair.setdefault(pair, {})[f"by {name} before"] = Given("", 0.0, by=name)
 
     def _forget(self, key: str) -> None:
         for given in self._by_pair.values():
@@ -415,7 +415,7 @@ class Desk:
             result = beside["result"] = sheet.check.result(given.key)
         given = given._replace(seconds=round(seconds, 1), by=name, note=given.note[:LONGEST_NOTE])
         if pair:
-            self._by_pair.setdefault(pair, {})[key] = name
+            self._by_pair.setdefault(pair, {})[key] = given
             beside["pair"] = pair
         self._journal.write(
             "answer" if result is None else "check",
@@ -499,7 +499,12 @@ class Desk:
             sheet.said = Given(SKIP, 0.0, "nobody was there who may give it", bygone=True)
             self._settle(sheet)
         elif sheet.pair and not self._is_for_anybody(sheet):
-            sheet.settled.set_exception(nobody())
+            skips = [given for one in self.sheets if one.pair == sheet.pair for given in one.skipped.values()]
+            if not skips:
+                sheet.settled.set_exception(nobody())
+                return
+            sheet.said = skips[-1]._replace(seconds=0.0)  # who skipped one call of an item has skipped the item
+            self._settle(sheet)
 
     def _return_money(self, now: float) -> None:
         """Let all that is held stand where somebody who is there waits for its money: nobody waits for an undo."""
@@ -566,10 +571,15 @@ class Desk:
 
     @property
     def held(self) -> int:
-        """How many items have a verdict of which the run has not heard; a skip is none."""
-        waits = (sheet.said for sheet in self.sheets if not sheet.settled.done())
-        said = sum(given is not None and given.key != SKIP for given in waits)
-        return (said + self.flying) // self.each
+        """How many items are judged of which the run has not heard."""
+        return len({sheet.pair or sheet for sheet in self.sheets if self._judges(sheet)}) + self.flying
+
+    def _judges(self, sheet: Sheet) -> bool:
+        """Whether an answer that may be taken back makes an item judged: no skip does, nor a verdict of one of two."""
+        if sheet.said is None or sheet.said.key == SKIP or sheet.settled.done():
+            return False
+        given = self._by_pair.get(sheet.pair, {}).values()
+        return not sheet.pair or len({one.by for one in given if one.key != SKIP}) >= self.each
 
     @property
     def pace(self) -> float | None:
@@ -622,7 +632,10 @@ class Desk:
         if not sheet.settled.done():
             if sheet.check is None and sheet.said.key == SKIP and not sheet.said.bygone:
                 self._journal.write("none", key=sheet.key)
-            self.flying += sheet.check is None and sheet.said.key != SKIP
+            others = (one for one in self.sheets if sheet.pair and one.pair == sheet.pair and one is not sheet)
+            if sheet.check is None and self._judges(sheet) and all(one.settled.done() for one in others):
+                self.flying += 1
+                self._by_pair.pop(sheet.pair, None)  # an item counts once
             sheet.settled.set_result(sheet.said)
 
 

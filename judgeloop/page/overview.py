@@ -26,6 +26,7 @@ def overview(
     ]
     said: dict[str, Any] = {
         "judged": desk.held,
+        "each": desk.each,
         "people": people,
         "in_hand": sum(person["in_hand"] for person in people),
         "readings": sum(one.call.reading is not None for one in desk.awaits),  # which come when nothing else is asked
@@ -36,6 +37,7 @@ def overview(
     if standing is not None:
         said |= {
             "judged": standing.judged + desk.held,
+            "skipped": standing.skipped,
             "most": standing.most,
             "again": standing.again,
             "usual": standing.usual,

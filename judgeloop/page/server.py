@@ -352,10 +352,13 @@ class Pages:
         standing, person, pace = self._standing(), self.desk.people[name], self.desk.pace
         said: dict[str, Any] = {"mine": person.judged, "skips": person.skips, "seconds": sum(person.seconds)}
         held = self.desk.held
-        judged = held + sum(one.judged_checks for one in self.desk.people.values())  # nothing tells a check
+        # Nothing tells a check; nor does it where the first answer to an item counts for nothing so far.
+        checks = 0 if self.desk.each > 1 else sum(one.judged_checks for one in self.desk.people.values())
+        judged = held + checks
         if standing is None:
             return said | {"judged": judged}
         said |= {"judged": standing.judged + judged, "most": standing.most, "again": standing.again}
+        said["skipped"] = standing.skipped
         said["affords"] = standing.affords
         if standing.usual is not None:
             said["usual"] = standing.usual

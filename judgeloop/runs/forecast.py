@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from judgeloop.core.jsonable import Say
 from judgeloop.core.money import budget_over, show_usd, to_pico, to_usd
-from judgeloop.core.outcomes import ControlTally, Finished, GivenByPeople, StopKind
+from judgeloop.core.outcomes import ControlTally, Finished, StopKind
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Abstention, Query, Quote
 from judgeloop.core.work import counted
@@ -25,6 +25,7 @@ from judgeloop.engine.controls import calls_each
 from judgeloop.engine.generating import Sources
 from judgeloop.engine.state import OneModel, Terms
 from judgeloop.judges.catalogue import is_decision
+from judgeloop.judges.wage import Wage
 from judgeloop.methods.stats.controls import MOST, USUAL
 from judgeloop.report.facts import abstained, thing_of
 from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
@@ -524,11 +525,12 @@ async def forecast(
     plans, whole, known = await not_known(run, sources, queries, answering)
     again = [ask for each in plans[: judgments.worst] for ask in each.asks if ask.ingredients.again_of]
     again_p = sum(judges[ask.judge].quote(ask.call).likely_cost_p for ask in again)
-    gave = finished.people if run.by_hand else GivenByPeople()
+    whose = [judge.identity for judge in judges if judge.by_hand]
+    pace = await run.look(lambda reader: reader.pace(whose, rates=run.config.rates)) if whose else (0, 0.0)
     outputs = [list(map(sources.quote, each.outputs)) for each in plans]
     judging = [_judging(sources, each, judges) for each in counted("queries priced", plans)]
-    if gave.answers:  # how long people take is known
-        known_p = gave.cost_p // gave.answers
+    if pace[0]:  # how long people take is known, of whichever run
+        known_p = Wage(run.config.human_price).cost_p(pace[1])
         judging = [[replace(one, likely_cost_p=known_p) for one in quoted] for quoted in judging]
     quotes = [[*one, *other] for one, other in zip(outputs, judging, strict=True)]
     quotes = [[*one, *other] for one, other in zip(quotes, blocks, strict=True)] if blocks else quotes
@@ -568,7 +570,7 @@ async def forecast(
         unknown=_of_these(judgments, within - sum(known[:within]), within),
         again=(len(again), again_p),
         people=peoples_time(
-            (ask.call for each in plans[:LOOKED_UP] for ask in each.asks), to_people, readings, run.config, gave
+            (ask.call for each in plans[:LOOKED_UP] for ask in each.asks), to_people, readings, run.config, pace
         )
         if run.by_hand
         else None,

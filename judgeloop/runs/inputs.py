@@ -164,7 +164,7 @@ def read_inputs(
         raise InputError(f"{NO_JUDGE}{EXAMPLES}")
     check_ledger(config)
     check_place(config.cache_dir)
-    limits = Limits(config.min_judgments, config.max_judgments)
+    limits = Limits(config.min_judgments, config.max_judgments, usual=config.usual_limit)
     mapped = parse_map(config.map)
     systems = live_systems(config, environment, offline=offline)
     names = names_for(config.names, config.output_files)

@@ -6,7 +6,6 @@ from math import ceil
 from typing import Any
 
 from judgeloop.core.money import to_usd
-from judgeloop.core.outcomes import GivenByPeople
 from judgeloop.core.records import Call
 from judgeloop.engine.readings import RECENT
 from judgeloop.judges.wage import HOUR_S, LONGEST_S, Wage, likely_s
@@ -21,13 +20,14 @@ CASES = ("low", "expected", "worst")
 class PeoplesTime:
     """What a run takes of people, in the low, the expected and the worst case.
 
-    They read so many items (`judgments`), and `again` of them a second time after the decision, in about `each_s`.
-    `cost_p` is in picodollars; zeros where nobody is paid.
+    They read so many items (`judgments`), and `again` of them a second time after the decision, in about `each_s`: what
+    `known` answers took, or what such texts are supposed to. `cost_p` is in picodollars; zeros where nobody is paid.
     """
 
     judgments: tuple[int, ...]
     again: tuple[int, ...]
     each_s: float
+    known: int
     seconds: tuple[float, ...]
     cost_p: tuple[int, ...]
 
@@ -37,12 +37,15 @@ class PeoplesTime:
         _, time, _ = self.seconds
         _, again, _ = self.again
         more = f", with {count(again, 'item')} that people read a second time" if again else ""
-        return f"The expected case is about {planned(time)} of people's time, at {seconds(self.each_s)} each{more}."
+        pace = f"the pace of {count(self.known, 'answer')} so far" if self.known else "by the length of the texts"
+        return f"The expected case is about {planned(time)} of people's time, at {seconds(self.each_s)} each ({pace}){more}."
 
     def to_json(self) -> dict[str, Any]:
         """The JSON values: hours, and dollars."""
         return {
             "again": dict(zip(CASES, self.again, strict=True)),
+            "each_s": round(self.each_s, 1),
+            "known": self.known,
             "hours": {name: round(one / HOUR_S, 4) for name, one in zip(CASES, self.seconds, strict=True)},
             "usd": {name: float(to_usd(one)) for name, one in zip(CASES, self.cost_p, strict=True)},
         }
@@ -61,18 +64,18 @@ def checks(judgments: int, config: RunSettings) -> int:
 
 
 def peoples_time(
-    calls: Iterable[Call], judgments: Sequence[int], again: Sequence[int], config: RunSettings, gave: GivenByPeople
+    calls: Iterable[Call], judgments: Sequence[int], again: Sequence[int], config: RunSettings, pace: tuple[int, float]
 ) -> PeoplesTime:
-    """The time for so many judgments like these calls, at the pace of what people `gave` already, if anything.
+    """The time for so many judgments like these calls, at the `pace` of so many answers that are known, if any.
 
     At most `LONGEST_S` of each is paid.
     """
     wage, found = Wage(config.human_price), [likely_s(call) for call in calls]
-    usual = gave.seconds / gave.answers if gave.answers else sum(found) / max(1, len(found))
+    known, usual = pace if pace[0] else (0, sum(found) / max(1, len(found)))
     every = [
         config.people_per_item * one + more + checks(one, config) for one, more in zip(judgments, again, strict=True)
     ]
     each = (usual, usual, LONGEST_S)
     times = tuple(number * one for number, one in zip(every, each, strict=True))
     cost_p = tuple(number * wage.cost_p(one) for number, one in zip(every, each, strict=True))
-    return PeoplesTime(tuple(judgments), tuple(again), usual, times, cost_p)
+    return PeoplesTime(tuple(judgments), tuple(again), usual, known, times, cost_p)

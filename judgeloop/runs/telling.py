@@ -75,7 +75,7 @@ def told(
         nonlocal made_at, making
         observe(progress)
         asked = first.asked + progress.asked - (0 if found is None else progress.uncalled)
-        tell(asked, max(first.skipped, progress.tally.abstentions))
+        tell(asked, max(first.skipped, progress.silent))
         again = made_at + (1 if latest.more == 0 else REFRESH)  # at once if it was wrong
         if alone and asked >= again and not making and progress.asked >= known:
             made_at, making = asked, True

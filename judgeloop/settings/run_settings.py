@@ -299,6 +299,22 @@ class RunSettings(JudgeSettings):
         return values
 
     @property
+    def usual_limit(self) -> str:
+        """For what `max_judgments` is the default, which is also the limit of whoever gives the same; empty if not.
+
+        A rule is chosen anew: beside a table of verdicts, one that was given would be a limit, too.
+        """
+        fixed = {"max_judgments", "min_judgments", "rule"}
+        rest = {name: getattr(self, name) for name in declared(type(self)) if name not in fixed}
+        usual = self.completed(rest).get("max_judgments", declared(type(self))["max_judgments"].default)
+        return f"the default{self.limit_of}" if usual == self.max_judgments else ""
+
+    @property
+    def limit_of(self) -> str:
+        """What the default of the limit depends on, in words; empty where it depends on nothing."""
+        return ""
+
+    @property
     def most_ahead(self) -> int | None:
         """How many steps are asked ahead of the stopping rule; None for as many as will probably be needed."""
         return None if self.ahead == fields.AUTO else int(self.ahead)

@@ -143,6 +143,11 @@ def test_the_judgment_limit_is_kept_to_the_last_one(selector):
         assert outcome.winner is None
 
 
+def test_a_limit_that_nobody_gave_says_that_it_is_the_default():
+    session = make_session(60, "diffuse", rule=NEVER, limits=Limits(max_judgments=12, usual="why 12"))
+    assert "why 12" in replay(session, by(scores(60, 2))).stop.sentence
+
+
 @pytest.mark.smoke
 @pytest.mark.parametrize("selector", SELECTORS)
 def test_a_fully_judged_pool_is_certain(selector):

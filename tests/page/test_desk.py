@@ -510,6 +510,47 @@ def test_two_people_answer_the_two_calls_of_a_pair(tmp_path):
         assert desk.take(BEN, 0) is other
 
 
+def test_an_item_is_judged_once_by_both_and_never_by_the_halves_of_two(tmp_path):
+    with desk_of(tmp_path / "j", ANNA, BEN, each=2) as desk:
+        (hers, his), (third, fourth), (fifth, sixth) = (pair_of(desk, at) for at in range(3))
+        for at, (one, other, key) in enumerate([(hers, his, "s"), (third, fourth, "s"), (fifth, sixth, "b")]):
+            assert answer(desk, ANNA, "a", 10 * at) is one
+            assert desk.held == 0, "one of the two"
+            assert desk.take(BEN, 10 * at + 5) is other
+            desk.answer(BEN, Given(key, 1.0), other.id, 10 * at + 6)
+        assert desk.held == 1, "two were skipped by one of the two"
+        assert desk.undo(BEN, 27)[0] is sixth
+        assert desk.held == 0
+        desk.answer(BEN, Given("a", 1.0), sixth.id, 28)
+        desk.leave("decided")
+        assert (desk.held, said(his), said(fourth)) == (1, "s", "s")
+    with desk_of(tmp_path / "k", ANNA, BEN, each=2) as desk:
+        for name, one in zip((ANNA, BEN), pair_of(desk, 0), strict=True):
+            assert answer(desk, name, "a", 0) is one
+    with desk_of(tmp_path / "k", ANNA, BEN, each=2) as desk:
+        pair_of(desk, 0)
+        assert desk.held == 1, "both are in the journal, and no run has booked them"
+    with desk_of(tmp_path / "l", ANNA, BEN, each=2) as desk:
+        desk.answered([("pair-0", ANNA)])
+        _, other = pair_of(desk, 0)
+        assert answer(desk, BEN, "a", 0).pair == other.pair
+        assert desk.held == 1, "the first is in the ledger"
+
+
+def test_who_skips_one_call_of_an_item_has_skipped_the_item_where_nobody_else_is_left(tmp_path):
+    with desk_of(tmp_path / "j", ANNA, BEN, each=2) as desk:
+        first, second = pair_of(desk, 0)
+        third, _ = pair_of(desk, 1)
+        desk.people[BEN].here = True
+        assert answer(desk, ANNA, "s", 0) is first
+        assert answer(desk, ANNA, "a", 10) is third
+        assert desk.take(BEN, 20) is first, "it goes to him"
+        desk.tick(21)
+        assert said(second) == "s"
+        desk.answer(BEN, Given("a", 1.0), first.id, 22)
+        assert desk.held == 0
+
+
 def test_people_finish_what_they_have_in_hand_before_more_comes_and_who_is_away_does_not_hold_it_up(tmp_path):
     with desk_of(tmp_path / "j", ANNA, BEN) as desk:
         hers, his, spare = (asked(desk, at) for at in range(3))

@@ -262,6 +262,46 @@ def test_two_people_judge_each_item_as_a_panel(tmp_path):
     assert result["agreement"]["items"] == result["judged"]
 
 
+class Picky(Window):
+    """A person who skips every other task."""
+
+    def key(self, pair):
+        return "s" if int(pair["prompt"]["text"].split()[1]) % 2 else super().key(pair)
+
+
+class Owner(threading.Thread):
+    """Whoever runs this, who looks until the run is over."""
+
+    def __init__(self, link):
+        super().__init__(daemon=True)
+        (self.url, self.token), self.seen = link.split("/#"), []
+
+    def run(self):
+        with httpx2.Client(base_url=self.url, timeout=40) as client:
+            entered = client.post("/api/enter", json={"token": self.token}).json()
+            client.headers["authorization"] = f"Bearer {entered['session']}"
+            while not (self.seen and "over" in self.seen[-1]):
+                self.seen.append(client.get("/api/owner?wait").json())
+
+
+def test_an_item_that_one_of_two_skips_is_skipped_for_its_owner_and_in_the_result(tmp_path):
+    write_outputs(tmp_path, alike=1)
+    flags = ("--people", "anna,ben", "--people-per-item", "2", "--max-judgments", "20")
+    with page_run(tmp_path, *flags, JUDGELOOP_MAX_ABSTENTIONS="0.9") as run:
+        owner = Owner(run.owner)
+        owner.start()
+        windows = [Picky(run.url, run.tokens[0], 0), Window(run.url, run.tokens[1], 1)]
+        for window in windows:
+            window.start()
+        run.ended()
+        owner.join(PATIENCE_S)
+        result = run.result()
+    numbers = [(said["judged"], said["skipped"]) for said in owner.seen]
+    assert result["judged"] < result["asked"] == 20
+    assert numbers[-1] == (result["judged"], result["asked"] - result["judged"])
+    assert all(judged <= result["judged"] for judged, _ in numbers), "no half is judged"
+
+
 def test_the_second_person_of_an_item_is_another_one_in_another_run_too(tmp_path):
     write_outputs(tmp_path)
 

@@ -142,7 +142,17 @@ def test_people_without_a_price_count_against_no_budget_and_are_extrapolated_fro
     rest = json.loads(judgeloop(*asks, "--human-price", "40", "--dry-run", "--json").stdout)
     pace = paid["by_people"]["seconds"] / 2
     assert rest["by_people"]["hours"]["expected"] == pytest.approx(rest["calls"]["expected"] * pace / 3600, abs=1e-3)
-    assert rest["usd"]["expected"] == pytest.approx(rest["calls"]["expected"] * paid["by_people"]["usd"] / 2)
+    assert rest["usd"]["expected"] == pytest.approx(rest["calls"]["expected"] * pace * 40 / 3600)
+    assert (rest["by_people"]["known"], rest["by_people"]["each_s"]) == (2, pytest.approx(pace, abs=0.06))
+    for other in (("--max-judgments", "30"), ("--risk", "0.2")):
+        elsewhere = json.loads(judgeloop(*asks, *other, "--human-price", "80", "--dry-run", "--json").stdout)
+        assert elsewhere["by_people"]["known"] == 2, "another run, by the same people"
+        expected = elsewhere["calls"]["expected"] * pace * 80 / 3600
+        assert elsewhere["usd"]["expected"] == elsewhere["by_people"]["usd"]["expected"] == pytest.approx(expected)
+    for other in ((*asks, "--rubric", "Be kind."), ("estimate", "a.jsonl", "--judge", "human")):
+        assert json.loads(judgeloop(*other, "--dry-run", "--json").stdout)["by_people"]["known"] == 0, (
+            "another question"
+        )
     unpaid = json.loads(judgeloop(*asks, "--about", "items", "--json").stdout)
     assert (unpaid["judged"], unpaid["run_spent_usd"], unpaid["usd_of_all"]) == (2, 0, None)
     said = " ".join(judgeloop(*asks, "--max-judgments", "2").stdout.split())
@@ -234,7 +244,7 @@ def test_a_person_alone_hears_how_many_more_and_several_do_not():
         async def story():
             observe = told(SimpleNamespace(people=team, config=config), lambda progress: None, more, SoFar(0, 200))
             for asked in range(1, 2 * REFRESH + 1):
-                observe(Progress(asked, 0, SimpleNamespace(asked=asked, abstentions=1), lambda tally: 1.0))
+                observe(Progress(asked, 0, SimpleNamespace(asked=asked), lambda tally: 1.0, silent=1))
                 await asyncio.sleep(0.02)
 
         asyncio.run(story())
@@ -258,7 +268,7 @@ def test_identical_outputs_that_are_met_ahead_are_none_that_people_judged():
 
     async def story():
         observe = told(run, lambda progress: None, lambda tally: None, SoFar(3, 40), found)
-        observe(Progress(9, 0, SimpleNamespace(asked=2, abstentions=0), lambda tally: 1.0, uncalled=7))
+        observe(Progress(9, 0, SimpleNamespace(asked=2), lambda tally: 1.0, uncalled=7))
         await asyncio.sleep(0.02)
 
     asyncio.run(story())

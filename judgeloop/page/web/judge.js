@@ -174,6 +174,7 @@ function waits({ others, awaits, money, last: key, noted: withNote }) {
 const limitOf = ({ most, again }, things = "") => `${most}${things}${again ? `, ${again} of them a second time` : ""}`;
 const openOf = ({ needs }, more = "") => (typeof needs === "number" ? `most runs like this end there without a decision${needs ? ` (with ${needs}${more}, most would decide)` : ""}` : "");
 const twice = (n, again) => (again ? (again < n ? `, ${again} of them twice: ${n} answers` : ", a second time") : now.start?.each > 1 ? `, each read by two of you: ${now.start.each * n} answers` : "");
+const byOne = ({ skipped }) => (skipped ? `, ${skipped} skipped by one or both` : "");
 const thing = () => (now.start?.rates ? "answer" : "pair");
 const did = () => [["judged by you", `${now.progress.mine ?? 0}`], ...(now.progress.skips ? [["skipped by you", `${now.progress.skips}`]] : [])];
 const mine = () => [...did(), ["your time", minutesOf(now.progress.seconds ?? 0)], ["saved", "everything"]];
@@ -290,7 +291,7 @@ function progress() {
   const { judged = 0, mine = 0, skips, most, again = 0, more, near, left, usual, minutes, affords } = now.progress, together = now.start?.people > 1;
   const limit = `at most ${limitOf(now.progress)}`;
   const live = near !== undefined && judged >= FEWEST_JUDGED; // of one person alone; several would learn from it who leads
-  $("count").textContent = `${together ? `You judged ${mine}` : `${mine} judged${judged > mine ? `, ${judged - mine} known` : ""}`}${skips ? `, ${skips} skipped` : ""}${now.start?.each > 1 ? `; ${judged} judged by two` : together ? `, all of you ${judged}` : ""}`;
+  $("count").textContent = `${together ? `You judged ${mine}` : `${mine} judged${judged > mine ? `, ${judged - mine} known` : ""}`}${skips ? `, ${skips} skipped` : ""}${now.start?.each > 1 ? `; ${judged} judged by two${byOne(now.progress)}` : together ? `, all of you ${judged}` : ""}`;
   $("helpmore").hidden = !live;
   $("helpskip").hidden = !most;
   $("helpskip").textContent = `${together ? `A ${thing()} that all skip` : "A skip"} uses up one of the ${most - again}.`;
@@ -318,7 +319,7 @@ async function watchPeople() {
   try {
     for (let path = "owner"; ; path = "owner?wait") {
       const said = await call(path);
-      if (said.over) { message("Over", said.over === "stopped" ? "The run was stopped" : said.over === "budget" ? "The budget is used up" : "The run is over", `${counted(said.judged, "answer")} from ${counted(said.people.length, "person", "people")}. ${said.over === "stopped" ? "There is no result so far. What was judged is kept, and the same command goes on." : "judgeloop prints the result where it was started."}`); return; }
+      if (said.over) { message("Over", said.over === "stopped" ? "The run was stopped" : said.over === "budget" ? "The budget is used up" : "The run is over", `${counted(said.judged, "item")} judged by ${counted(said.people.length, "person", "people")}${said.each > 1 ? `, each by two${byOne(said)}` : ""}. ${said.over === "stopped" ? "There is no result so far. What was judged is kept, and the same command goes on." : "judgeloop prints the result where it was started."}`); return; }
       overview(said);
     }
   } catch (error) { refused(error); }
@@ -370,7 +371,7 @@ const dollars = (usd) => `$${usd.toFixed(2)}`;
 const STATES = { unopened: "has not begun", judging: "judges", waiting: "waits", paused: "pauses", failed: "is asked no more" };
 function overview(said) {
   const paid = said.usd !== undefined, { people, usual } = said, checked = people.some((one) => one.checks);
-  $("ohead").textContent = `${said.judged} judged`;
+  $("ohead").textContent = `${said.judged} judged${said.each > 1 ? ` by two${byOne(said)}` : ""}`;
   $("olead").textContent = `${usual ? `Foreseen before the first answer: a decision takes at least ${usual[0]} in all, usually about ${usual[1]}, at most ${limitOf(said)}${said.judged > usual[1] ? "; this one takes more than usual" : ""}. ` : said.most ? `At most ${limitOf(said, " are judged")}${openOf(said) && `; ${openOf(said)}`}. ` : ""}Who leads is printed where judgeloop was started, once the run has ended: to know it would sway those who judge.`;
   $("ohand").textContent = said.in_hand ? counted(said.in_hand, "item") : "Nothing";
   $("ohandnote").textContent = said.readings && !said.in_hand ? `All else is judged: ${counted(said.readings, "item waits", "items wait")} for a second person, for at most 10 minutes.` : paid ? `${dollars(said.aside)} is set aside: at most 5 minutes are paid for each.` : "What is on people’s screens now.";

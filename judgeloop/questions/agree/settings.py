@@ -134,6 +134,11 @@ class AgreeSettings(RunSettings):
         return values
 
     @property
+    def limit_of(self) -> str:
+        """People, who are asked about fewer."""
+        return " where people are asked" if self.max_judgments == USUAL_OF_PEOPLE else ""
+
+    @property
     def output_files(self) -> tuple[Source | str, ...]:
         """The systems whose outputs are judged."""
         return self.outputs

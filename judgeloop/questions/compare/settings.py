@@ -135,6 +135,11 @@ class CompareSettings(DiffUseSettings, ContestSettings):
         return about | values | ({"rule": rule.name} if rule is not None and given is None else {})
 
     @property
+    def limit_of(self) -> str:
+        """The margin of a gate."""
+        return "" if self.not_worse is None else f" for a margin of {100 * self.not_worse:g} points"
+
+    @property
     def required(self) -> bool:
         """Whether the answer has to be one of those that the caller wants."""
         return super().required or self.by_group == Groups.REQUIRE or self.not_worse is not None

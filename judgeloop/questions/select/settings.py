@@ -94,6 +94,11 @@ class SelectSettings(LLMSelectorSettings, ContestSettings):
         return values | {"max_judgments": USUAL + MORE_EACH * len(outputs)}
 
     @property
+    def limit_of(self) -> str:
+        """The number of systems, at a stated risk."""
+        return f" for {len(self.outputs)} systems" if self.max_judgments > USUAL else ""
+
+    @property
     def selector_row(self) -> SelectorRow:
         """The selector's row in the catalogue."""
         return selector_row(QUESTION, self.selector)

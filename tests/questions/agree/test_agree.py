@@ -15,6 +15,7 @@ from judgeloop.methods.estimators.agreement import Paired
 from judgeloop.methods.stopping.agreement import Agreeing
 from judgeloop.questions.agree.page import _knows_more, _off, _widened
 from judgeloop.questions.agree.result import GateRow
+from judgeloop.questions.agree.settings import USUAL_OF_PEOPLE, AgreeSettings
 from judgeloop.report.forms import render_markdown
 
 ITEMS = 60
@@ -71,6 +72,12 @@ def apart(agree, tmp_path):
 def often(at):
     """As people, but on every fifth item."""
     return better(at) if at % 5 else "old" if better(at) == "new" else "new"
+
+
+def test_of_people_alone_a_limit_is_set_where_none_is_given():
+    asked = {"outputs": ["a", "b"], "judge": "metric:rouge2", "truth": "human"}
+    found = [AgreeSettings.of(**asked, max_judgments=limit) for limit in (None, USUAL_OF_PEOPLE - 1)]
+    assert [(one.max_judgments, bool(one.usual_limit)) for one in found] == [(200, True), (199, False)]
 
 
 def test_the_share_of_equal_verdicts_has_an_exact_interval_of_one_look(agree):

@@ -218,6 +218,7 @@ def test_identical_outputs_say_nothing_of_the_share_that_a_judge_finds_tied(old,
 def test_the_default_limit_lets_an_equal_system_pass(given, limit):
     config = CompareSettings.of(first="a", second="b", judge="human", **given)
     assert config.max_judgments == limit
+    assert bool(config.usual_limit) is ("max_judgments" not in given), "why a run that reaches it has it"
 
 
 @pytest.mark.parametrize("new", [0], indirect=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
@@ -109,5 +110,7 @@ def test_the_usual_limit_covers_what_is_expected_of_a_search(systems):
 def test_without_a_stated_risk_the_limit_does_not_depend_on_the_systems():
     asked = {"outputs": ["a"] * 50, "judge": "human", "baseline": "a"}
     assert SelectSettings.of(**asked, selector="confidence").max_judgments == USUAL
-    assert SelectSettings.of(**asked, selector="random").max_judgments == USUAL + 50 * MORE_EACH
+    config = SelectSettings.of(**asked, selector="random")
+    assert (config.max_judgments, bool(config.usual_limit)) == (USUAL + 50 * MORE_EACH, True)
+    assert not replace(config, max_judgments=99).usual_limit
     assert SelectSettings.of(**asked, max_judgments=70).max_judgments == 70
