@@ -108,10 +108,13 @@ class Question(ABC, Generic[S, T, R]):
         del ran
         return result
 
-    def prepare(self, config: S, environment: Mapping[str, str], *, offline: bool = False) -> Prepared[S]:
+    def prepare(
+        self, config: S, environment: Mapping[str, str], *, offline: bool = False, within: str = ""
+    ) -> Prepared[S]:
         """Read and check everything that a run needs; nothing is spent.
 
-        `environment` holds the judges' API keys. With `offline`, only a forecast is made, which needs no key.
+        `environment` holds the judges' API keys. With `offline`, only a forecast is made, which needs no key. `within`
+        names the night that the run is of: other nights have runs of their own.
 
         Raises:
             InputError: a setting or a file is wrong.
@@ -122,7 +125,7 @@ class Question(ABC, Generic[S, T, R]):
         # Here, and not in the run, which cannot be interrupted while clusters are computed.
         parts = self.parts(config, inputs)
         check_draws(parts.selector, parts.rule)
-        return Prepared(config, inputs, parts, *self._ids(config, inputs, parts))
+        return Prepared(config, inputs, parts, *self._ids(config, inputs, parts, within))
 
     def drawn_with(self, run: Prepared[S], seed: int) -> Prepared[S]:
         """The same run with the draws of another seed, and so the asking of one that had it."""
@@ -130,12 +133,13 @@ class Question(ABC, Generic[S, T, R]):
         parts = self.parts(config, run.inputs)
         return replace(run, config=config, parts=parts, asking=self._ids(config, run.inputs, parts).asking)
 
-    def _ids(self, config: S, inputs: Inputs, parts: Parts[T]) -> Ids:
+    def _ids(self, config: S, inputs: Inputs, parts: Parts[T], within: str = "") -> Ids:
         # How many members of each, and not which are drawn: a question is the same for every seed.
         families = {"families": (inputs.pool.families, [*map(len, parts.members)])} if parts.members else {}
         with lasting("reading what is asked"):
             moves = self.limit_moves(config, parts)
-            return ids_of(self.name, config, inputs, limit_moves=moves, **families, **self.identity(config, inputs))
+            content = families | self.identity(config, inputs)
+            return ids_of(self.name, config, inputs, limit_moves=moves, within=within, **content)
 
     async def run(
         self, run: Prepared[S], *, interruption: Interruption | None = None, observe: Observe[T] = unobserved

@@ -359,10 +359,13 @@ class Ids(NamedTuple):
     any_limit: str
 
 
-def ids_of(question: str, config: RunSettings, inputs: Inputs, *, limit_moves: bool = False, **content: Any) -> Ids:
+def ids_of(
+    question: str, config: RunSettings, inputs: Inputs, *, limit_moves: bool = False, within: str = "", **content: Any
+) -> Ids:
     """The ids of a run, made of all that can change its outcome.
 
-    Where the `limit_moves`, a run that has not ended goes on with another limit of judgments, under its id.
+    Where the `limit_moves`, a run that has not ended goes on with another limit of judgments, under its id. `within` is
+    the name of a night, each of which has runs of its own.
 
     The question is the same for every seed, every baseline of a search, and whatever the ids of the items are: draws
     are by their places. An asking is another where the draws are: also for items in another order, of other families,
@@ -389,8 +392,9 @@ def ids_of(question: str, config: RunSettings, inputs: Inputs, *, limit_moves: b
     alike = {name: value for name, value in settings.items() if name not in ASKED_ANEW}
     asked = digest([data, alike])
     ids = [item.id for item in pool.items]
-    made_of = digest([data, settings, ids])
-    any_limit = digest([data, settings | {"max_judgments": None}, ids])[:LENGTH] if limit_moves else ""
+    own = [ids, within] if within else [ids]
+    made_of = digest([data, settings, *own])
+    any_limit = digest([data, settings | {"max_judgments": None}, *own])[:LENGTH] if limit_moves else ""
     drawn = [data["items"], ids if config.order.draws_order else [], data["content"]]
     if settings.get("not_worse") is not None:
         drawn.append(pool.outputs[0])

@@ -288,9 +288,9 @@ def prepared(
     given = {name: one for name, one in pair.values.items() if one is not None}
     settings = pair.question.settings().of(**values | given)
     question = pair.question.load()
-    ready: Prepared[Any] = question.prepare(settings, environment, offline=offline)
     # A pair that two suites ask on one day is a run of each: what one has paid is no cost of the other.
-    ready = replace(ready, run_id=digest([ready.run_id, config.name_of_night])[:LENGTH])
+    within = config.name_of_night
+    ready: Prepared[Any] = question.prepare(settings, environment, offline=offline, within=within)
     _check(not ready.by_hand, "`judge`: a person judges in a command of its own, not in a suite")
     first = first_night(ready)
     if first is None:
