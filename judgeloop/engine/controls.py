@@ -254,7 +254,7 @@ async def _next_try(oracle: Oracle, number: int, draw: Draw) -> _Test:
 def _failure(name: str, tally: ControlTally, told: Sequence[Answer]) -> StopReason:
     """What a judge did not pass: most replies may be none that can be read."""
     reasons = [one.reason for one in told if isinstance(one, Abstention)]
-    if reasons and 2 * tally.abstained > tally.asked:
+    if reasons and tally.abstained > tally.wrong + tally.tied:
         text = NO_VERDICT.format(name, tally.abstained, tally.asked, reasons[-1])
         return StopReason(StopKind.ABSTENTIONS, text)
     assert tally.end is not None, "the test has ended"

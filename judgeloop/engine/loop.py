@@ -83,6 +83,7 @@ async def drive(
             state.reason, state.remembered, state.uncalled, state.found = None, 0, 0, False
             session = session.anew()
             state.calls.seen.intersection_update(known | state.sent)
+            state.calls.tested.intersection_update(state.calls.seen)
     ending, reason, sources = session.ending(), state.reason, oracle.sources
     choices = (label.choice for label in (*ending.labels, *ending.further))
     needed = {pool.query(one.position, one.systems).about for one in choices}

@@ -10,6 +10,7 @@ from itertools import repeat, zip_longest
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import LAST_FAILED, TELL, Condition, Control, ControlTally, Outcome, StopKind
 from judgeloop.core.records import NO_TOKENS, PAIR, USUAL_FLIPS, Population, Usage
+from judgeloop.core.spend import Spend
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
 from judgeloop.report.generated import given
 from judgeloop.report.leanings import said_of
@@ -146,10 +147,15 @@ def asked(result: RunResult) -> str:
         named = "".join(f" (run {run[:ID]} named {visible(name)})" for run, name in before.named.items())
         parts.append(f"{these} were compared {by}{times(before.times)} on these items{how}{named}")
     if others:
-        parts.append(f"{visible(baseline)} was the baseline or one of several in {count(others, 'other test')}")
-    number, runs = f"{result.wrong_in_all:.4g}", before.times + others + 1
-    wrong = "wrong answer is" if number == "1" else "wrong answers are"
-    return f"{', and '.join(parts)}; of these {runs:,} tests, at most {number} {wrong} expected" if parts else ""
+        by = "by this judge " if len(result.setup.judges) == 1 and not result.by_hand else ""
+        parts.append(f"others were tried against {visible(baseline)} in {count(others, 'other test')} {by}".rstrip())
+    if not parts:
+        return ""
+    number, runs = f"{(wrong := result.wrong_in_all or 0.0):.4g}", before.times + others + 1
+    at_most = f"the chance of a wrong answer in these {runs:,} tests together is at most {number}"
+    if wrong >= 1:  # a sum of chances is no chance
+        at_most = f"of these {runs:,} answers at most {number} are expected to be wrong"
+    return f"{', and '.join(parts)}; {at_most}"
 
 
 def state(outcome: Outcome) -> str:
@@ -234,7 +240,7 @@ def identical(result: RunResult) -> str:
     return f", {result.identical:,} with identical outputs" if result.identical else ""
 
 
-def unjudged(result: RunResult, how: str = ", taken as the worst case") -> str:
+def unjudged(result: RunResult, how: str = ", counted against both") -> str:
     """How many got no verdict, behind how many were judged, and `how` they count; how many more people answered."""
     silent = silent_of(result)
     said = f"; {silent:,} {'skipped' if result.setup.by_hand else 'more without a verdict'}{how}" if silent else ""
@@ -296,7 +302,15 @@ def ended(result: RunResult) -> str:
     if skipped := _skipped(result, stop):
         return f"{why}{skipped}"
     failing = stop in {StopKind.BUDGET, StopKind.DEADLINE} and "; " in result.halt.sentence
-    return why if failing else ENDED.get(stop, why)
+    return why if failing else _in_few_words(result.spend, stop) or why
+
+
+def _in_few_words(spend: Spend, stop: StopKind) -> str:
+    """Why a run ended, without what its judge said; empty where the reason is as short."""
+    if stop is StopKind.BUDGET and spend.next_p and spend.left_p is not None:
+        left, most = show_usd(spend.left_p), show_usd(spend.next_p)
+        return f"{left} of the budget is left, and the next judgment may cost up to {most}"
+    return ENDED.get(stop, "")
 
 
 def _skipped(result: RunResult, stop: StopKind) -> str:
@@ -399,7 +413,7 @@ def of_the_run(result: RunResult, max_flips: float | None, *, cut: bool = False)
         yield _flips(result, max_flips)
     elif result.setup.order is not None and result.counts.judged:
         counts, one_way = result.counts, result.setup.order in ONE_WAY
-        changed = f"{counts.flips_in_all:,} of {count(counts.both_in_all, 'verdict')} asked in both orders changed"
+        changed = f"{counts.flips_in_all:,} of the {count(counts.both_in_all, 'verdict')} asked in both orders changed"
         found = "each pair was shown in one order" if one_way else changed
         yield Condition(FLIPS, Outcome.PASSED, found, requires=f"any share {MAY_CHANGE}")
     requires = (
@@ -475,7 +489,7 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
         return [*found, *([Fact("controls", Section.JUDGE, "controls", _controls(result))] if setup.controlled else [])]
     each = ONE_EACH if setup.one_each else ""
     order = f"{setup.order}{each}{_changed(result)}" if setup.order else ""
-    held = "; each is taken as the worst case" if counts.abstentions or counts.abstentions_beside else ""
+    held = "; each counts against both" if counts.abstentions or counts.abstentions_beside else ""
     return [
         *found,
         Fact("trust", Section.JUDGE, "in short", _in_short(result)),
@@ -586,7 +600,7 @@ def of_controls(judge: str, tally: ControlTally | None) -> str:
     if tally is None:
         return f"none for {judge}, which is no model"
     if not tally.asked:
-        return f"{judge} has given no verdict on its controls"
+        return f"the controls of {judge} were cut off"
     found = f"{tally.right:,} right, {tally.level}, {tally.wrong:,} wrong"
     found += f", {count(tally.abstained, 'abstention')}" if tally.abstained else ""
     found += f"; try {tally.number}" if tally.number > 1 else ""
@@ -626,14 +640,15 @@ def _cost(result: RunResult) -> str:
     if people is not None and people.usd and spend.known:
         models = f", models {show_usd(spend.run_p - people.cost_p)}"
     parts = [
-        money(result) + (f", and {show_usd(spend.rehearsed_p)} of recorded costs" if spend.rehearsed_p else ""),
+        money(result)
+        + (f", after {show_usd(earlier_p)} in earlier runs" if spend.known and earlier_p > 0 else "")
+        + (f", and {show_usd(spend.rehearsed_p)} of recorded costs" if spend.rehearsed_p else ""),
         f"{people.cost}{models}" if people is not None else "",
         "failed calls may have been billed: `judgeloop ledger show --unknown`" if spend.unconfirmed_p else "",
         f"{'all answers' if result.judged else 'the controls'} were in the ledger"
         if spend.remembered and not (result.alike or spend.run_p or spend.asked_anything) and people is None
         else "",
-        f"answers of earlier runs cost {show_usd(earlier_p)}" if spend.known and earlier_p > 0 else "",
-        f"the other {left:,} would cost about {dollars(usd * left / every)} more" if usd and left > 0 else "",
+        f"the rest would cost about {dollars(usd * left / every)} more" if usd and left > 0 else "",
     ]
     return "; ".join(filter(None, parts))
 

@@ -14,7 +14,7 @@ from judgeloop.core.records import TIE, Item, preference
 from judgeloop.methods.stopping.by_group import GroupFinding
 from judgeloop.report.labels import LabelRow
 from judgeloop.report.page import PageTable, Section
-from judgeloop.report.words import count, ends, shortened, signed
+from judgeloop.report.words import between, count, ends, shortened, signed
 
 MOST_SHOWN = 12  # groups on a page, the largest first; the JSON has them all
 FEWEST_SHOWN = 5  # verdicts: fewer say nothing
@@ -119,11 +119,11 @@ def counted(row: GroupRow) -> str:
     counts = f"{count(row.items, 'item')}, {row.judged:,} judged: {votes}{gap}"
     if row.claim is None or row.interval is None:
         return counts
-    low, high = ends(row.interval, out=_ruled_out(row))
+    bounds = between(row.interval, out=_ruled_out(row))
     wanting = (
         "" if row.more is None else f"; about {count(row.more, 'more item')} of it for an even chance of an answer"
     )
-    return f"{row.claim}; {counts} ({low} to {high}){wanting}"
+    return f"{row.claim}; {counts} ({bounds}){wanting}"
 
 
 def worse_in(system: str, rows: Sequence[GroupRow], cut: str) -> tuple[str, str]:

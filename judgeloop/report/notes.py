@@ -174,8 +174,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
     "{asked} right, {level}.",
     NoteCode.JUDGE_CHANGED: "The verdicts of {judge} are by {models:model}: {said}.",
-    NoteCode.JUDGE_REPLACED: "{judge} answers as {model}. What {before} said does not count, and was asked again: "
-    "{verdicts:verdict}.",
+    NoteCode.JUDGE_REPLACED: "{judge} answers as {model} now, so {verdicts:verdict} of {before} did not count, and were asked again.",
     NoteCode.CONTROLS_NOT_PASSED: f"{{judge}} was not shown to {TELL}: "
     "{right} of {asked} controls right, {level}. If your criteria ignore the question (valid JSON, tone), set "
     "`controls=off`; else use another judge.",
@@ -193,14 +192,14 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.MAKE_UP: "Else `budget={budget:.10g}` makes up for it.",
     NoteCode.FIX_IS_ANOTHER: "Rerun the command to go on. If you change the code of {judge}, it is another judge: its "
     "{judged:verdict} are asked for again.",
-    NoteCode.SILENT: "Rerun the command: those without a verdict are asked again. A higher `max_abstentions`, such as {share:.2g} ({share:share}), is a "
-    "new run, with its own budget and risk.",
+    NoteCode.SILENT: "Rerun the command: those without a verdict are asked again. To accept so many without one, set `max_abstentions={share:.2g}` "
+    "({share:share}): a new run, with its own budget and risk.",
     NoteCode.NO_VERDICTS: "Use a judge or a prompt that brings verdicts.",
     NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge without `version`.",
     NoteCode.OTHER_JUDGE: "Use a judge that reads the question; or set `controls=off`, if your criteria ignore it (valid JSON, tone). The same "
     "command tries this judge again, with other controls and a stricter test.",
-    NoteCode.OTHER_MODEL: "Run it again: the verdicts of the model that answered before are asked again of the one that "
-    "answers then, {verdicts:verdict}{usd:about}. `judge_model` says which model has to answer, or that any may.",
+    NoteCode.OTHER_MODEL: "Rerun the command: the model that answers then is asked for the {verdicts:verdict} of the one before{controls}{usd:about}. "
+    "`judge_model` says which model has to answer, or that any may.",
     NoteCode.ONE_OUTPUT: "Look at the outputs of {system} first: all are the same.",
     NoteCode.STEADIER_JUDGE: "Use a judge or criteria whose verdicts do not change with the order.",
     NoteCode.MORE_FLIPS: "Or let more of them change, by `max_flips={share:.2g}`, and rerun the command: no verdict is paid for "
@@ -227,8 +226,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ITEMS_UNKNOWN: "How many more {units} would decide is not known.",
     NoteCode.OTHER_FAMILIES: "More items of the same {unit} change nothing.",
     NoteCode.LEVEL: "The systems are level so far: how many judgments would decide is not known.",
-    NoteCode.OUT_OF_REACH: "If the lead stays at {lead:gap}, all {items:,} would not decide: add items.",
-    NoteCode.WITHIN_REACH: "If the lead stays at {lead:gap}, all {items:,} would not decide, but it may change.",
+    NoteCode.OUT_OF_REACH: "If the lead stays at {lead:gap}, judging all {items:item} would not decide: add items.",
+    NoteCode.WITHIN_REACH: "If the lead stays at {lead:gap}, judging all {items:item} would not decide; the lead may change.",
     NoteCode.FEWER_SKIPS: "{skipped:,} of {asked:,} without a verdict may turn the lead, so no number of judgments is likely to decide: {how}.",
     NoteCode.ASK_SKIPPED: "The same command asks the {skipped:skipped item} again, and the answers may decide.",
     NoteCode.NO_FORECAST: "How many judgments would decide is not known.",
@@ -243,19 +242,19 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ALL_NAME: "`max_judgments={limit}`{usd:about} judges all: the best is then known.",
     NoteCode.ALL_MAY_NAME: "`max_judgments={limit}`{usd:about} judges up to {left:,} more, and decides only if one pulls clearly ahead; else add items.",
     NoteCode.SAME_TEST: "The risk stays the same.",
-    NoteCode.SECOND_TEST: "Beyond this limit or these items it is a new test, with its own risk; what is known is not paid for again.",
+    NoteCode.SECOND_TEST: "More judgments or items than this run had are a new test, with its own risk; known verdicts are not paid for again.",
     NoteCode.ASK_FOR_BETTER: "Without `min_gap` the command asks whether {system} is better: a new test, with its own risk.",
     NoteCode.EQUAL_PASSES: "If the two were equal, 4 of 5 runs with `max_judgments={limit}` would pass (with {ties:share} ties, as "
     "here).",
     NoteCode.EQUAL_PASSES_WITH: "If the two were equal, about {passes:share} of runs with `max_judgments={limit}` would pass (with {ties:share} "
     "ties, as here).",
-    NoteCode.EQUAL_PASSES_ITEMS: "If the two were equal, 4 of 5 runs of {limit:{unit}} with `max_judgments={limit}` would "
-    "pass (with {ties:share} ties, as here). There are {there:,}: add {more:,}.",
+    NoteCode.EQUAL_PASSES_ITEMS: "Add {more:{unit}} to these {there:,}, with `max_judgments={limit}`: if the two were equal, 4 of 5 such runs would "
+    "pass (with {ties:share} ties, as here).",
     NoteCode.BETWEEN: "An equal system would probably have passed by {limit:judgment} (with {ties:share} ties, as here): "
     "this one may be a little worse.",
     NoteCode.LEVEL_NAMED: "If the two were level, `max_judgments={limit}` would name one in 4 of 5 runs.",
-    NoteCode.LEVEL_NAMED_ITEMS: "If the two were level, {limit:{unit}} and `max_judgments={limit}` would name one in 4 of 5 "
-    "runs. There are {there:,}: add {more:,}.",
+    NoteCode.LEVEL_NAMED_ITEMS: "Add {more:{unit}} to these {there:,}, with `max_judgments={limit}`: if the two were level, 4 of 5 such runs would "
+    "name one.",
     NoteCode.RAISE_LIMIT: "Go on without `give_up`, the same test; or with a higher `max_judgments`, a new test, with its own risk.",
     NoteCode.RECORDED_COSTS: "The table has recorded costs, which count as if they were paid: `budget=none` and `max_judgments={every}` go "
     "through all of it.",

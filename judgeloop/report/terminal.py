@@ -12,8 +12,9 @@ INDENT = 2
 TOGETHER = "\N{NO-BREAK SPACE}"
 NARROW = 3  # a column of names takes at most this part of the width
 MOST_LINES = 12  # of what is shown first, with the empty ones
-# What gives way to keep to them, in this order: `more` says where it stands. Who judged, votes and gap do not,
-# and the first advice is the last to do so. Of what is in `BEGINS` the beginning stays, until its second turn.
+# What gives way to keep to them, after the empty lines and in this order: `more` says where it stands. Who judged,
+# votes, gap and what was paid do not, and what is shown is the last to do so. Of what is in `BEGINS` the beginning
+# stays, until its second turn.
 JUDGED, VOTES, NEXT, ASKED, RISK, LOST, PROXY = "judged", "votes", "next", "asked", "risk", "lost.1", "proxy"
 GIVE_WAY = (
     "lost.3",
@@ -31,13 +32,12 @@ GIVE_WAY = (
     "holds",
     ASKED,
     NEXT,
-    "leader",
     ASKED,
-    COST,
     RISK,
     LOST,
     PROXY,
     NEXT,
+    "leader",
 )
 _SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z`-])")
 # Where it ends.
@@ -76,33 +76,49 @@ def render(
     first = page.first
     head = [_headed(page, width, paint)] if page.headline else []
     head += [wrapped(one.text, width) for one in first if not one.label and one.section is Section.DECISION]
-    rows = list(columns(_named(first, ()), width, capped=more is not None))
-    warnings = [wrapped(f"{WARNING} {one.text}", width) for one in first if one.section is Section.WARNING]
-    last = [wrapped(more, width)] if more else []
-    capped = more is not None
-
-    def room() -> int:
-        """How many lines of warnings fit below an empty one, and above where the rest is, if that is said."""
-        return MOST_LINES - _lines(head, rows, last or [""]) + (not last)
-
-    if capped and _lines(head, rows, [*warnings, *last]) > MOST_LINES:
-        texts = (one.text for one in first if one.section is Section.WARNING)
-        warnings = [wrapped(f"{WARNING} {_SENTENCES.split(text)[0]}", width) for text in texts]
-    for number in range(1, len(GIVE_WAY) + 1) if capped else ():
-        if GIVE_WAY[number - 1] == "halve":  # a second warning gives way before what holds, money and risk
-            warnings = _as_fit(warnings, room())
-        if _lines(head, rows, [*warnings, *last]) <= MOST_LINES:
-            break
-        rows = list(columns(_named(first, GIVE_WAY[:number]), width, capped=True))
-    if capped:
-        warnings = _as_fit(warnings, room())
-    warned = "\n".join([*(paint(line, WARNED) for line in warnings), *last])
-    parts = ["\n".join(head), "\n".join(rows), warned]
+    if more is None:
+        warnings = (wrapped(_warning(one.text), width) for one in first if one.section is Section.WARNING)
+        rows = columns(_named(first, ()), width)
+        parts = ["\n".join(block) for block in (head, rows, (paint(line, WARNED) for line in warnings))]
+    else:
+        parts = _in_few_lines(first, head, width, paint, [wrapped(more, width)] if more else [])
     for section, facts, tables in () if short else page.parts():
         if section is not Section.AGAIN:
             parts += [_table(table, width, paint) for table in tables]
             parts.append("\n".join([*filter(None, [TITLES[section]] * bool(facts)), *columns(facts, width)]))
     return "\n\n".join(filter(None, parts))
+
+
+def _in_few_lines(first: Sequence[Fact], head: list[str], width: int, paint: Paint, last: list[str]) -> list[str]:
+    """What is decided, what is found, and what warns, in at most `MOST_LINES` with the `last`; one block if it is long.
+
+    At first warnings keep their first sentence alone, then facts give way.
+    """
+    warned = [one.text for one in first if one.section is Section.WARNING]
+    warnings = [wrapped(_warning(text), width) for text in warned]
+    rows = list(columns(_named(first, ()), width, capped=True))
+
+    def over(apart: str = "") -> int:
+        """By how many lines all is too long; with a new line `apart` there are empty ones."""
+        blocks = ("\n".join(block) for block in (head, rows, [*warnings, *last]) if block)
+        return f"\n{apart}".join(blocks).count("\n") + 1 - MOST_LINES
+
+    apart = "\n" if over("\n") <= 0 else ""
+    if over(apart) > 0:
+        warnings = [wrapped(_warning(_SENTENCES.split(text)[0]), width) for text in warned]
+    for number in range(1, len(GIVE_WAY) + 1):
+        if GIVE_WAY[number - 1] == "halve":  # a second warning gives way before what holds, money and risk
+            warnings = _as_fit(warnings, over())
+        if over(apart) <= 0:
+            break
+        rows = list(columns(_named(first, GIVE_WAY[:number]), width, capped=True))
+    warnings = [paint(line, WARNED) for line in _as_fit(warnings, over(apart))]
+    parts = ["\n".join(block) for block in (head, rows, [*warnings, *last]) if block]
+    return parts if apart else ["\n".join(parts)]
+
+
+def _warning(text: str) -> str:
+    return f"{WARNING} {text}"
 
 
 def _named(first: Sequence[Fact], gone: Sequence[str]) -> list[Fact]:
@@ -124,11 +140,6 @@ def _named(first: Sequence[Fact], gone: Sequence[str]) -> list[Fact]:
     return [replace(one, text=said(one)) for one in kept]
 
 
-def _lines(*blocks: list[str]) -> int:
-    """How many lines these blocks take, with an empty one between them."""
-    return "\n\n".join("\n".join(block) for block in blocks if block).count("\n") + 1
-
-
 def _headed(page: Page, width: int, paint: Paint) -> str:
     """The headline: the sign and the word of the outcome in its colour, the rest bold."""
     if page.outcome is None:
@@ -142,9 +153,9 @@ def _headed(page: Page, width: int, paint: Paint) -> str:
     return "\n".join(lines)
 
 
-def _as_fit(warnings: list[str], lines: int) -> list[str]:
-    """The first warnings, which fit in so many lines, at least one; of the others how many they are."""
-    kept, taken = list[str](), 0
+def _as_fit(warnings: list[str], over: int) -> list[str]:
+    """The first warnings, at least one, so that they take so many lines less; of the others how many they are."""
+    kept, taken, lines = list[str](), 0, sum(one.count("\n") + 1 for one in warnings) - over
     for at, one in enumerate(warnings):
         left = len(warnings) - at
         taken += one.count("\n") + 1

@@ -231,6 +231,9 @@ def places(gap: float, margin: float | None) -> int:
     return 2  # it is the margin, but for what nobody reads
 
 
+ABOVE, BELOW = "above ", "below "  # how an end of an interval begins that is ruled out itself
+
+
 def ends(interval: tuple[float, float], *, out: float | None = None, margin: float | None = None) -> tuple[str, str]:
     """The ends of an interval of gaps in points, with their signs; one that looks like the gap ruled `out` says so.
 
@@ -243,20 +246,34 @@ def ends(interval: tuple[float, float], *, out: float | None = None, margin: flo
     if out is None:
         return low, high
     named = signed(out) if out else "0"
-    return (f"above {named}" if low == signed(out) else low, f"below {named}" if high == signed(out) else high)
+    return (f"{ABOVE}{named}" if low == signed(out) else low, f"{BELOW}{named}" if high == signed(out) else high)
 
 
-def signed(gap: float, margin: float | None = None) -> str:
+def between(interval: tuple[float, float], *, out: float | None = None, margin: float | None = None) -> str:
+    """Between what a gap in points lies, for a sentence; an end that is ruled `out` itself says so.
+
+    >>> between((-0.62, 0.0), out=0.0), between((-0.1, 0.04)), between((-0.1, 0.3), out=-0.1)
+    ('at least -62, less than 0', '-10 to +4', 'more than -10, at most +30')
+    """
+    low, high = ends(interval, out=out, margin=margin)
+    if low.startswith(ABOVE):
+        return f"more than {low.removeprefix(ABOVE)}, at most {high}"
+    if high.startswith(BELOW):
+        return f"at least {low}, less than {high.removeprefix(BELOW)}"
+    return f"{low} to {high}"
+
+
+def signed(gap: float, margin: float | None = 0.0) -> str:
     """A gap in points, which are hundredths, with its sign; it looks like the `margin` only if it is.
 
-    >>> signed(-0.0), signed(0.29), signed(-0.098, 0.1)
-    ('+0', '+29', '-9.8')
+    >>> signed(-0.0), signed(0.29), signed(-0.098, 0.1), signed(0.004)
+    ('+0', '+29', '-9.8', '+0.4')
     """
     number = places(gap, margin)
     return f"{100 * round(gap, number) + 0.0:+.{number - 2}f}"
 
 
-def signed_points(gap: float, margin: float | None = None) -> str:
+def signed_points(gap: float, margin: float | None = 0.0) -> str:
     """A gap in points, with its sign and its unit; it looks like the `margin` only if it is.
 
     >>> signed_points(0.17), signed_points(-0.01)

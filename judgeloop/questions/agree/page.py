@@ -8,7 +8,7 @@ from judgeloop.questions.agree.result import MARGIN, VOTES, Agreed, GateRow, Sli
 from judgeloop.report import facts as said
 from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import IntervalRow, Picture, Scale
-from judgeloop.report.words import count, ends, in_points, per_cent, signed, signed_points, visible
+from judgeloop.report.words import between, count, ends, in_points, per_cent, signed, signed_points, visible
 
 LEAST_SHOWN = 0.005  # of a width
 FEW = 10  # items of a part of which a share says little
@@ -487,7 +487,7 @@ def pictures(result: Agreed) -> tuple[tuple[Picture, ...], ...]:
 def _between_gaps(low: float, high: float, result: Agreed, margin: float | None = None) -> str:
     """Between what a gap lies, in points; the lower end says so if it only looks like 0, and none like the `margin`."""
     out = 0.0 if low > 0 else None
-    return _exact(result) if result.whole else " to ".join(ends((low, high), out=out, margin=margin))
+    return _exact(result) if result.whole else between((low, high), out=out, margin=margin)
 
 
 def _exact(result: Agreed) -> str:

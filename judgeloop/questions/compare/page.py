@@ -23,8 +23,8 @@ from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Picture, Scale
 from judgeloop.report.result import ID
 from judgeloop.report.words import (
+    between,
     count,
-    ends,
     in_points,
     one_in,
     per_cent,
@@ -368,7 +368,7 @@ def _gap(result: Comparison) -> str:
         return f"{found}{_by_items(result)}"
     allowed = (
         ""
-        if result.options.not_worse is None or shown.startswith("above")
+        if result.options.not_worse is None or result.answer is Outcome.FAILED or shown.startswith("more than")
         else f"; allowed: above {signed(-(margin or 0.0))}"
     )
     moved = ""
@@ -677,7 +677,7 @@ def _gap_drawn(result: Comparison) -> tuple[Scale, ...]:
     name = visible(own)
     said = f"Gap for {name}: {signed(gap)} points, between {signed(low)} and {signed(high)}"
     note = f"The gap: the share of items that {name} wins less the share that it loses."
-    shown = "all judged" if result.whole else " to ".join(ends((low, high), out=out, margin=result.options.gap_asked))
+    shown = "all judged" if result.whole else between((low, high), out=out, margin=result.options.gap_asked)
     figures = f"{signed(gap)} ({shown})".replace("-", MINUS)
     row = IntervalRow(name, figures, gap, interval)
     margin = result.options.not_worse

@@ -10,7 +10,7 @@ from judgeloop.questions.compare.page import worse_than
 from judgeloop.questions.compare.result import Comparison
 from judgeloop.report import facts as said
 from judgeloop.report.page import BADGES, Fact, Page, Section, decided
-from judgeloop.report.words import ends, signed_points, visible
+from judgeloop.report.words import between, signed_points, visible
 
 
 def reading(
@@ -47,7 +47,7 @@ def reading(
     out = 0.0 if better or (worse and not by_margin) else out
     if outcome is Outcome.PASSED and result.setup.fail_on_warning and result.warnings:
         outcome, word = Outcome.FAILED, f"{BADGES[Outcome.FAILED].word}: warnings fail here. {said.OTHERWISE}"
-    shown = " to ".join(ends(bounds or (-1.0, 1.0), out=out, margin=margin))
+    shown = between(bounds or (-1.0, 1.0), out=out, margin=margin)
     found = (
         Fact(
             "gap",

@@ -26,7 +26,7 @@ from judgeloop.report.groups import GroupRow, counted, worse_in
 from judgeloop.report.labels import LabelRow
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.result import FEWEST_TIES, RunResult
-from judgeloop.report.words import ends, plural, signed_points
+from judgeloop.report.words import between, plural, signed_points
 
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
 BETS = "bets"  # the rule whose bounds answer every question
@@ -346,7 +346,7 @@ class Comparison(RunResult):
         margin, required, (first, second) = self.options.not_worse, self.setup.required_winner, self.setup.systems
         if margin is None:
             return f"{required} must be better than {self.baseline}" if required else ""
-        return f"{second} must not be worse than {first} by {points(margin)} or more, nor be shown to be worse at all"
+        return f"{second} passes if shown to be less than {points(margin)} behind {first}, and fails if shown to be behind at all"
 
     @property
     def found(self) -> str:
@@ -361,7 +361,7 @@ class Comparison(RunResult):
         _, bounds, out = self.of(system)
         if self.whole:
             return ""
-        return " to ".join(ends(bounds, out=out, margin=self.options.gap_asked)) if bounds else ""
+        return between(bounds, out=out, margin=self.options.gap_asked) if bounds else ""
 
     def beside(self) -> Iterator[Condition]:
         """Yield what must hold of judge, cost and groups if something is required, and each group that is tested.

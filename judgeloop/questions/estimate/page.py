@@ -16,8 +16,8 @@ from judgeloop.report.pictures import IntervalRow, Picture, Scale
 from judgeloop.report.words import count, one_in, stopped, visible
 
 LOOKS: dict[str, str] = {
-    IntervalKind.EXACT: "at this one look",
-    IntervalKind.ANYTIME: "at every look",
+    IntervalKind.EXACT: "read once, at the end",
+    IntervalKind.ANYTIME: "read at any time",
     IntervalKind.APPROXIMATE: "by an approximation",
 }
 

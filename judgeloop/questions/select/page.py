@@ -405,14 +405,14 @@ def _one_by_one(result: Selection) -> str:
     """Why a system whose bound says no may be the best; empty if one is left, or no bounds."""
     if len(result.near_best or ()) <= 1 or all(row.known for row in result.standings):
         return ""
-    return "Each of these bounds holds by itself. What is said of all systems together rests on wider ones."
+    return "They need not all hold at once: what is said of all systems together rests on wider ones."
 
 
 def _apart(result: Selection) -> str:
     """Why a line may end above the bound beside it; empty without lines or bounds."""
     if not result.course or all(row.known for row in result.standings):
         return ""
-    return "Each of these bounds holds by itself. Those of the first picture hold all at once, and are wider."
+    return "They need not all hold at once: those of the first picture do, and are wider."
 
 
 def _odd(result: Selection) -> Iterator[str]:
