@@ -24,8 +24,8 @@ from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import Bar, Chart, Curve, IntervalRow, Picture, Scale
 from judgeloop.report.result import ID
 from judgeloop.report.words import (
-    between,
     count,
+    ends,
     in_points,
     one_in,
     per_cent,
@@ -79,7 +79,7 @@ def _figures(result: Comparison) -> dict[str, str]:
     own, other = result.seen
     gap, won = result.of(own)[0], result.wins
     figures = {"system": visible(own), "against": visible(other), "won": f"{won[own]:,}", "lost": f"{won[other]:,}"}
-    return figures | {"gap": "" if gap is None else signed(gap), "bounds": result.bounds_of(own)}
+    return figures | {"gap": "" if gap is None else signed(gap), "bounds": result.bounds_of(own, cell=True)}
 
 
 def so_far(tally: Tally, systems: tuple[str, ...], most: int) -> str:
@@ -130,7 +130,7 @@ def facts(result: Comparison) -> list[Fact]:
             "gap",
             _gap(result),
             first=True,
-            value={"gap": "" if gap is None else signed(gap), "bounds": result.bounds_of(second)},
+            value={"gap": "" if gap is None else signed(gap), "bounds": result.bounds_of(second, cell=True)},
         ),
         *_corrected(result),
         Fact("risk", Section.RISK, "risk", "" if result.alike else risk(result), first=True),
@@ -683,7 +683,7 @@ def _gap_drawn(result: Comparison) -> tuple[Scale, ...]:
     name = visible(own)
     said = f"Gap for {name}: {signed(gap)} points, between {signed(low)} and {signed(high)}"
     note = f"The gap: the share of items that {name} wins less the share that it loses."
-    shown = "all judged" if result.whole else between((low, high), out=out, margin=result.options.gap_asked)
+    shown = "all judged" if result.whole else " to ".join(ends((low, high), out=out, margin=result.options.gap_asked))
     figures = f"{signed(gap)} ({shown})".replace("-", MINUS)
     row = IntervalRow(name, figures, gap, interval)
     margin = result.options.not_worse

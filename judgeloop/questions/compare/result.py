@@ -26,7 +26,7 @@ from judgeloop.report.groups import GroupRow, counted, worse_in
 from judgeloop.report.labels import LabelRow
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.result import FEWEST_TIES, RunResult
-from judgeloop.report.words import between, plural, signed_points
+from judgeloop.report.words import between, ends, plural, signed_points
 
 Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_difference"]
 BETS = "bets"  # the rule whose bounds answer every question
@@ -356,12 +356,13 @@ class Comparison(RunResult):
             return f"gap of {own}: {signed_points(gap)}, all judged"
         return f"gap of {own}: {bounds} points" if (bounds := self.bounds_of(own)) else ""
 
-    def bounds_of(self, system: str) -> str:
-        """The bounds of a system's gap, in points; empty without any, and where the gap is known."""
+    def bounds_of(self, system: str, *, cell: bool = False) -> str:
+        """The bounds of a system's gap, in points, in short for a `cell`; empty without any, and where it is known."""
         _, bounds, out = self.of(system)
-        if self.whole:
+        if self.whole or not bounds:
             return ""
-        return between(bounds, out=out, margin=self.options.gap_asked) if bounds else ""
+        margin = self.options.gap_asked
+        return " to ".join(ends(bounds, out=out, margin=margin)) if cell else between(bounds, out=out, margin=margin)
 
     def beside(self) -> Iterator[Condition]:
         """Yield what must hold of judge, cost and groups if something is required, and each group that is tested.
