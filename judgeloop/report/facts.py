@@ -394,7 +394,9 @@ def of_the_run(result: RunResult, max_flips: float | None, *, cut: bool = False)
         yield _flips(result, max_flips)
     elif result.setup.order is not None and result.counts.judged and not result.by_hand:
         counts, one_way = result.counts, result.setup.order in ONE_WAY
-        changed = f"{counts.flips_in_all:,} of the {count(counts.both_in_all, 'verdict')} asked in both orders changed"
+        changed = (
+            f"{counts.flips_in_all:,} of {count(counts.both_in_all, 'verdict')} for a system changed in the other order"
+        )
         found = "each pair was shown in one order" if one_way else changed
         yield Condition(FLIPS, Outcome.PASSED, found, requires=f"any share {MAY_CHANGE}")
     requires = (
@@ -452,7 +454,7 @@ def _flips(result: RunResult, most: float) -> Condition:
         return Condition(FLIPS, Outcome.PASSED, "no verdict could change with the order", requires=requires)
     chance = chance_of_so_many(flips, both, most)
     shown = chance <= FLIPS_RISK
-    said = f"{flips:,} of {count(both, 'verdict')} asked in both orders changed{_with_groups(result)}"
+    said = f"{flips:,} of {count(both, 'verdict')} for a system changed in the other order{_with_groups(result)}"
     too_few = f": no proof that more than {100 * most:.3g} % do" if flips > most * both else ""
     said += f": shown to be more than {100 * most:.3g} %" if shown else too_few
     low, high = wilson_interval(flips, both)

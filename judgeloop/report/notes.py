@@ -140,7 +140,7 @@ TEXTS: dict[NoteCode, str] = {
     "holds for other items only if they are like these.",
     NoteCode.FEW_PROMPTS: "The {items:item} have only {families:,} different prompts, each of which counts once. If a part "
     "of the input is in another column, put both together: `map=prompt=prompt+COLUMN`.",
-    NoteCode.MANY_FLIPS: "{flips:,} of {both:verdict} asked in both orders changed: "
+    NoteCode.MANY_FLIPS: "{flips:,} of {both:verdict} for a system changed in the other order: "
     "this judge prefers a position, or guesses where outputs are nearly alike.",
     NoteCode.ITEMS_LEFT_OUT: "The answer is about {items:item}; others are left out: {left_out}.",
     NoteCode.NEIGHBOURS: "The stated risk may not hold: verdicts on items that stand near each other in the files agree more "
