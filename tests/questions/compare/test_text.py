@@ -157,7 +157,7 @@ def test_an_end_that_the_answer_rules_out_is_no_part_of_the_interval():
         {one.key: one.value for one in facts(replace(passed, bounds=(low, 0.7)))}["gap"]["bounds"]
         for low in (0.0, 0.09)
     ]
-    assert found[0].startswith("more than 0, at most ")
+    assert found[0].startswith("above 0 to ")
     assert found[1].startswith("+9 to ")
 
 
