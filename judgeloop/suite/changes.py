@@ -3,8 +3,9 @@
 Reads a ledger, returns lines and names. `report/turned.py` compares two runs item by item.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from judgeloop.diagnostics.past_runs import PastRun, past_runs
 from judgeloop.engine.controls import NAME as CONTROL
 from judgeloop.judges.catalogue import is_recorded, is_table
 from judgeloop.ledger.opening import Address, open_reader
+from judgeloop.ledger.reader import LedgerReader
 from judgeloop.ledger.records import NONE_AGAIN, AskedAgain, RunNote
 from judgeloop.questions.kept import result_of, stored
 from judgeloop.report.result import RunResult
@@ -21,6 +23,7 @@ from judgeloop.report.turned import turned_since
 from judgeloop.report.words import visible
 from judgeloop.runs.earlier import judged_alike
 from judgeloop.suite.line import DATE, Line, models_of, state_of
+from judgeloop.suite.other_judge import OtherModels
 
 ASKED = ("not_worse", "min_gap", "max_flips", "required_score")  # options that make another question
 NIGHTS = 6  # before this one, of which a line is drawn
@@ -31,14 +34,14 @@ class Compared(NamedTuple):
     """A night beside the last one of its suite: the date of that; the pairs' lines with what was known of each.
 
     `absent` are pairs of the last night that this one has not, each with a file of it that is not there, or "".
-    `known_models` are those that had answered for a judge by then. `again` is what all runs of this night had asked
-    again.
+    `other_models` are those that answer for a judge in the place of others. `again` is what all runs of this night had
+    asked again.
     """
 
     last_night: str
     lines: tuple[Line, ...]
     absent: dict[str, str]
-    known_models: frozenset[tuple[str, str]]
+    other_models: tuple[OtherModels, ...]
     again: AskedAgain
 
 
@@ -70,6 +73,7 @@ def compared(ledger: Address, night: str, lines: Sequence[Line]) -> Compared:
         asked = {run for run, spent in reader.spending()["run"].items() if spent.attempts}
         here = [one.id for one in noted if one.recorded.note.night == night]
         again_of = reader.asked_again(here, CONTROL)
+        replied = _replies(reader, here)
     # Recorded verdicts with a price are charged to a run, and to no attempt of it.
     asked |= {one.id for one in every if one.recorded.charged_p}
     name = night[DATE:]
@@ -104,7 +108,7 @@ def compared(ledger: Address, night: str, lines: Sequence[Line]) -> Compared:
         if again and pair not in again | names and not pair.startswith(tables)
     }
     every_again = AskedAgain(*map(sum, zip(*again_of.values(), strict=True)))
-    return Compared(last[:DATE], tuple(found), absent, _known_models(ledger, found, before), every_again)
+    return Compared(last[:DATE], tuple(found), absent, _other_models(ledger, replied, found, latest), every_again)
 
 
 def _then(line: Line, runs: Mapping[str, PastRun], before: Sequence[PastRun], names: Container[str]) -> PastRun | None:
@@ -160,14 +164,39 @@ def _by_judge(ledger: Address, line: Line, runs: Mapping[str, PastRun], earlier:
     return line
 
 
-def _known_models(ledger: Address, lines: Sequence[Line], before: Sequence[PastRun]) -> frozenset[tuple[str, str]]:
-    """The models that had answered for a judge by the last night, of which its page told."""
-    then = {(judge, one.model) for line in lines for judge, models in line.answered_before for one in models}
-    if {(judge, one.model) for line in lines for judge, models in line.answered_by for one in models} <= then:
-        return frozenset(then)
-    ended = max((one.started_at for one in before), default="")
+def _replies(reader: LedgerReader, runs: Iterable[str]) -> dict[str, list[str]]:
+    """The models that replied in some runs, by judge."""
+    found: dict[str, list[str]] = {}
+    for run in runs:
+        for judge, models in reader.models(run).items():
+            found[judge] = [*dict.fromkeys([*found.get(judge, ()), *models])]
+    return found
+
+
+def _other_models(
+    ledger: Address, replied: Mapping[str, list[str]], lines: Sequence[Line], latest: Sequence[PastRun]
+) -> tuple[OtherModels, ...]:
+    """The models that `replied` in this night, and not in the last one in which their judge did.
+
+    `latest` are the runs of earlier nights, the latest first. Where none has a reply, it is who gave the verdicts that
+    were there.
+    """
+    then = {judge: set[str]() for judge in replied}
     with open_reader(ledger) as reader:
-        return frozenset(then | {known for known, at in reader.first_answers().items() if at < ended})
+        for _, runs in groupby(latest, key=lambda one: one.recorded.note.night):
+            lacking = [judge for judge, models in then.items() if not models]
+            if not lacking:
+                break
+            before = _replies(reader, [one.id for one in runs])
+            then |= {judge: set(before.get(judge, ())) for judge in lacking}
+    for judge in replied:
+        known = (models for line in lines for of, models in (*line.answered_before, *line.answered_by) if of == judge)
+        then[judge] = then[judge] or {one.model for models in known for one in models} - {*replied[judge]}
+    return tuple(
+        OtherModels(judge, tuple(sorted(then[judge])), tuple(new), tuple(models))
+        for judge, models in replied.items()
+        if then[judge] and (new := [one for one in models if one not in then[judge]])
+    )
 
 
 def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: LastRun) -> Line:

@@ -6,12 +6,14 @@ Pure: values in, texts out. What pairs say together stands in `summary.py`.
 import re
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from typing import Any
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE
 from judgeloop.core.money import show_usd, to_usd
-from judgeloop.core.outcomes import Outcome
+from judgeloop.core.outcomes import AnsweredBy, Outcome
 from judgeloop.core.records import PAIR
+from judgeloop.judges.catalogue import is_recorded, is_table
 from judgeloop.ledger.records import NONE_AGAIN, AskedAgain
 from judgeloop.questions.compare.result import WORSE_FAILS
 from judgeloop.report.page import BADGES
@@ -305,6 +307,10 @@ def state_of(outcome: Outcome | None, exit_code: int, *, doubtful: bool) -> str:
 
 
 def models_of(result: RunResult) -> Models:
-    """The models that answered for each judge of a result, where replies named any."""
-    found = zip(result.setup.judges, result.counts.answered_by, strict=False)
-    return tuple((judge, models) for judge, models in found if models)
+    """The models that answered for each judge of a result; where no reply names another, the one that was asked for."""
+    found = zip_longest(result.setup.judges, result.counts.answered_by, fillvalue=())
+    return tuple(
+        (judge, models or (AnsweredBy(judge.partition("/")[2], result.judged_items, "", ""),))
+        for judge, models in found
+        if models or (result.judged_items and "/" in judge and not (is_table(judge) or is_recorded(judge)))
+    )

@@ -21,7 +21,7 @@ from judgeloop.report.page import BADGES, COST, Fact, Page, PageTable, Section, 
 from judgeloop.report.words import clipped, count, drawn, per_cent, sentence, visible
 from judgeloop.suite.in_common import PairText, Rows, grouped
 from judgeloop.suite.line import DATE, DOUBTFUL, KINDS, MOVED, OTHERWISE, SHOWN, WORDS, Line
-from judgeloop.suite.other_judge import other_judges, other_model
+from judgeloop.suite.other_judge import OtherModels, other_judges, other_models
 
 # What is no longer in doubt, and what a page in a browser colours a state as: a win, a tie or a loss.
 UNDOUBTED = {doubt: outcome.said for outcome, doubt in DOUBTFUL.items()}
@@ -58,8 +58,8 @@ class Summary:
 
     `before_p` is what other runs of the same night were charged, before the file was changed. `absent` are pairs of
     the `last_night` of this suite that this one has not, each with a file of it that is not there, or "";
-    `known_models` are the models that had answered for a judge by then. `again` is what all runs of the night had asked
-    again of another model. `ledger` is the end of a command that looks
+    `other_models` are those that answer for a judge in the place of others. `again` is what all runs of the night had
+    asked again of another model. `ledger` is the end of a command that looks
     into this night's, empty for the default. `drawn_on` is the budget of the ledger of which the least is left.
     """
 
@@ -69,7 +69,7 @@ class Summary:
     before_p: int = 0
     last_night: str = ""
     absent: Mapping[str, str] = field(default_factory=dict)
-    known_models: Collection[tuple[str, str]] = ()
+    other_models: Collection[OtherModels] = ()
     again: AskedAgain = NONE_AGAIN
     ledger: str = ""
     drawn_on: Balance | None = None
@@ -105,48 +105,60 @@ class Summary:
 
     @property
     def changed(self) -> str:
-        """Which pairs have another judge than before, and for which another model answers, in sentences."""
-        judges = dict.fromkeys(judge for one in self.lines for judge, _ in one.answered_by)
-        pairs = [(one.name, one.judges_before, one.judges) for one in self.lines if one.judges]
-        said = [*other_judges(pairs), *(self._change_of(judge) for judge in judges)]
-        verdicts, controls, cost_p = self.again
-        if verdicts and any(said):
-            on = f", {controls:,} of them on controls" * bool(controls)
-            said.append(f"Asked again, for {show_usd(cost_p)}: {count(verdicts, 'earlier verdict')}{on}.")
-        return " ".join(filter(None, said))
+        """Which models and judges are others than before, and what was asked again at which cost, in sentences.
 
-    def _change_of(self, judge: str) -> str:
-        """How the model that answers for a judge changed since the last night, or in this one; empty if it did not."""
-        earlier, later = ([getattr(one, name) for one in self.lines] for name in ("answered_before", "answered_by"))
-        return other_model(judge, earlier, later, self.night[:DATE], self.known_models)
+        The cost stands before the rest, which a terminal may cut.
+        """
+        judges = {judge for one in self.lines for judge, _ in one.answered_by} | {
+            one.judge for one in self.other_models
+        }
+        pairs = [(one.name, one.judges_before, one.judges) for one in self.lines if one.judges]
+        now, before = other_models(self.other_models, len(judges))
+        again = self._asked_again("because of it") if now else ""
+        return " ".join(filter(None, [now, again, *other_judges(pairs), before]))
+
+    def _asked_again(self, why: str) -> str:
+        """How many calls were asked again, and what for, in a sentence; empty without any."""
+        calls, controls, cost_p = self.again
+        on = f", {controls:,} of them on controls" * bool(controls)
+        return f"Asked again {why}, for {show_usd(cost_p)}: {count(calls, 'call')}{on}." if calls else ""
 
     @property
     def _by_new(self) -> set[str]:
         """The names of the pairs that a new model judged."""
-        judges = {judge for line in self.lines for judge, _ in line.answered_by}
-        changed = {judge for judge in judges if self._change_of(judge)}
+        new = {one.judge: one.now for one in self.other_models}
         return {
             line.name
             for line in self.lines
             for judge, models in line.answered_by
             if line.other_model
-            or (judge in changed and any((judge, one.model) not in self.known_models for one in models))
+            or (judge not in dict(line.answered_before) and any(one.model in new.get(judge, ()) for one in models))
         }
 
     @property
     def _models(self) -> str:
-        """The new models, and which pairs have verdicts of the one before alone, in sentences; empty without."""
-        news, olds, by_new = set[str](), dict[str, list[str]](), self._by_new
-        by_judge = [(judge, line, models) for line in self.lines for judge, models in line.answered_by if models]
-        for judge, line, models in by_judge:
-            every = [one for of, _, found in by_judge if of == judge for one in found]
-            newest = max(every, key=lambda one: one.first).model
-            if line.name in by_new:
-                news |= {one.model for one in models} - {one.model for one in dict(line.answered_before).get(judge, ())}
-            elif max(one.last for one in models) < min(one.first for one in every if one.model == newest):
-                olds.setdefault(models[-1].model, []).append(line.name)
-        said = [f"Judge: “new” is {some(sorted(news))}."] if news else []
-        said += [f"Not asked again, so judged by {model}: {some(names)}." for model, names in olds.items()]
+        """The new models, and which pairs have verdicts of an older one, too or alone, in sentences; empty without."""
+        others, by_new = {one.judge: one for one in self.other_models}, self._by_new
+        news, too, alone = dict[str, None](), dict[str, list[str]](), dict[str, list[str]]()
+        for line, judge, models in ((one, *answered) for one in self.lines for answered in one.answered_by):
+            other = others.get(judge)
+            before = {one.model for one in dict(line.answered_before).get(judge, ())}
+            new = [
+                one.model for one in models if (one.model not in before if before else other and one.model in other.now)
+            ]
+            if line.name in by_new and new:
+                news |= dict.fromkeys(new)
+                for one in models:
+                    if one.model not in new:
+                        too.setdefault(one.model, []).append(line.name)
+            elif other and models and not {one.model for one in models} & {*other.replied}:
+                alone.setdefault(models[-1].model, []).append(line.name)
+        said = [
+            f"new: {some(news)}",
+            *(f"{some(names)} also rest{'s' * (len(names) == 1)} on {model}" for model, names in too.items()),
+        ]
+        said = ["; ".join(said) + "."] if news else []
+        said += [f"Not asked again, so judged by {model}: {some(names)}." for model, names in alone.items()]
         return visible(" ".join(said))
 
     @property
@@ -298,10 +310,12 @@ class Summary:
     def _above(self, longest: int | None = None) -> tuple[Fact, ...]:
         """What stands above all pairs: that the judge changed, why many have no result, and which are gone."""
         changed = f"! {self.changed}" if self.changed else ""
+        again = self._asked_again("because another model gave these verdicts before")
         changed = clipped(changed, longest) if longest else changed
         turned = clipped(self.turned, longest) if longest else self.turned
         return (
             Fact("changed", Section.DECISION, "", changed, first=True),
+            Fact("again", Section.DECISION, "", "" if self.other_models else again, first=True),
             Fact("turned", Section.DECISION, "", turned, first=True),
             Fact("cause", Section.DECISION, "", self.cause, first=True),
             Fact("absent", Section.DECISION, "", self.missed, first=True),
