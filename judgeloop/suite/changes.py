@@ -11,21 +11,25 @@ from typing import NamedTuple
 
 from judgeloop.core.errors import some
 from judgeloop.core.outcomes import Outcome
+from judgeloop.core.records import PAIR
 from judgeloop.diagnostics.past_runs import PastRun, past_runs
 from judgeloop.engine.controls import NAME as CONTROL
 from judgeloop.judges.catalogue import is_recorded, is_table
 from judgeloop.ledger.opening import Address, open_reader
 from judgeloop.ledger.reader import LedgerReader
-from judgeloop.ledger.records import NONE_AGAIN, AskedAgain, RunNote
+from judgeloop.ledger.records import AskedAgain, RunNote
 from judgeloop.questions.kept import result_of, stored
 from judgeloop.report.result import RunResult
 from judgeloop.report.turned import turned_since
 from judgeloop.report.words import visible
 from judgeloop.runs.earlier import judged_alike
-from judgeloop.suite.line import DATE, Line, models_of, state_of
+from judgeloop.settings.setting import key
+from judgeloop.suite.line import DATE, Line, models_of, one_output_of, state_of
 from judgeloop.suite.other_judge import OtherModels
 
-ASKED = ("not_worse", "min_gap", "max_flips", "required_score")  # options that make another question
+# Options that make another question.
+ASKED = ("not_worse", "min_gap", "near_tie", "half_width", "max_flips", "required_score")
+LIMIT = "max_judgments"
 NIGHTS = 6  # before this one, of which a line is drawn
 OTHERS = "In this night other outputs of {} were judged before, in run {}, which may have ended otherwise."
 
@@ -57,7 +61,7 @@ def _word(last: LastRun) -> str:
     code, result = last.run.recorded.note.exit_code, last.result
     if code is None or result is None:
         return last.run.state.value
-    return state_of(result.outcome, code, doubtful=result.doubtful)
+    return state_of(result.outcome, code, doubtful=result.doubtful or bool(one_output_of(result.data)))
 
 
 def compared(ledger: Address, night: str, lines: Sequence[Line]) -> Compared:
@@ -93,7 +97,8 @@ def compared(ledger: Address, night: str, lines: Sequence[Line]) -> Compared:
         then = _then(line, runs, before, names)
         again |= {then.recorded.note.pair} if then else names & refused.keys() & {line.name}
         one = replace(line, before=refused[line.name].how if line.name in refused else "")
-        one = replace(one, again=again_of.get(line.run, NONE_AGAIN))
+        if line.run in again_of:
+            one = replace(one, again=again_of[line.run], warnings=(*one.warnings, *one.replaced))
         one = one if then is None else _beside(ledger, one, runs, _ended(ledger, then))
         pair = {line.name} if then is None else {line.name, then.recorded.note.pair}
         earlier = [one for one in latest if one.recorded.note.pair in pair and one.decision is not None]
@@ -204,6 +209,7 @@ def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: Last
     line = replace(line, before=_word(then))
     if then.result is not None:
         line = replace(line, answered_before=models_of(then.result), gap_before=then.result.page.value("gap", "gap"))
+        line = replace(line, winner_before=_other_winner(then.result, line))
     if line.run not in runs:
         return line
     now, old = _ended(ledger, runs[line.run]), then.run.recorded.note
@@ -215,9 +221,10 @@ def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: Last
         and now.result.outcome is not Outcome.INTERRUPTED
         and old.judges == new.judges
     ):
-        otherwise = _asked_otherwise(then.result, now.result)
+        otherwise, limit = _asked_otherwise(then.result, now.result)
         since = turned_since(then.result, now.result)
-        line = replace(line, since=since._replace(moved=None) if otherwise else since, asked_otherwise=otherwise)
+        line = replace(line, since=since._replace(moved=None) if otherwise else since)
+        line = replace(line, asked_otherwise=otherwise, limit_otherwise=limit)
     # Of recorded verdicts and scores it is no news that they are others.
     recorded = any(is_table(one) or is_recorded(one) for one in new.judges)
     edited = line.since.both > 0 and not recorded and not judged_alike(old.asked, new.asked)
@@ -227,15 +234,30 @@ def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: Last
     return replace(line, outputs="new" if other_outputs(old, new) else "same")
 
 
-def _asked_otherwise(then: RunResult, now: RunResult) -> str:
-    """Which settings of two results of one question differ, in words; empty if none does."""
+def _other_winner(then: RunResult, line: Line) -> str:
+    """The system that was named in the last night, if it is not the one that is now; empty if it is, or none is.
+
+    Of two whose names are others, as a candidate's may have a date, the place counts.
+    """
+    before, now = then.setup.systems, line.systems
+    if not (then.named and line.winner):
+        return ""
+    if len(before) == len(now) == PAIR and {*before} != {*now}:
+        return then.named if before.index(then.named) != now.index(line.winner) else ""
+    return then.named if then.named != line.winner else ""
+
+
+def _asked_otherwise(then: RunResult, now: RunResult) -> tuple[str, str]:
+    """Which settings of two results of one question differ, in words, and whether the limit of judgments does."""
     asked = (
-        {"risk": one.setup.risk_threshold} | {name: getattr(one.options, name, None) for name in ASKED}
+        {LIMIT: one.setup.max_judgments, "risk": one.setup.risk_threshold}
+        | {name: getattr(one.options, name, None) for name in ASKED}
         for one in (then, now)
     )
     old, new = ({name: "none" if value is None else value for name, value in one.items()} for one in asked)
-    changed = [name for name in old if old[name] != new[name]]
-    return "; ".join(f"{name.replace('_', '-')} {old[name]} then, {new[name]} now" for name in changed)
+    said = {name: f"{key(name)} {old[name]}, now {new[name]}" for name in old if old[name] != new[name]}
+    limit = said.pop(LIMIT, "")
+    return "; ".join(said.values()), limit
 
 
 def other_outputs(x: RunNote, y: RunNote) -> list[str]:

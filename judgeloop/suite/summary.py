@@ -4,6 +4,7 @@ Pure: the ends of the pairs in, values and texts out.
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,15 +36,17 @@ BUT = ("it is decided", "it passed")  # of a pair in doubt, without a condition 
 GAP = "Gaps are in points: of 100 items, how many more the second system of a pair wins than it loses."
 ABOUT_MOVED = (
     " Moved: by how much the gap or the score changed since {} on the items that both nights judged, with an approximate 90 % "
-    "interval. Where either judged others, too, the earlier gap comes first. Where both share fewer than ten, it is the change on all of "
-    "each. Then how that night ended, and whether outputs are new."
+    "interval."
 )
+ABOUT_GAPS = " Then and now: the gaps on all that each judged."
+ON_FEW = " Where both share fewer than ten items, it is the change on all of each."
 ABOUT_NIGHTS = " Nights: the gaps of the last nights, this one last, on one scale; a dot where the pair has none by this judge; empty if only one night has one."
 FEW_MOVED = " Where either night judged fewer than ten, the change has no interval."
 BY_OTHER = (
     " “judge changed”: the judge, its model, its code or its prompt is another, and nothing can be said of the outputs "
     "alone."
 )
+_END = re.compile(r": |\. ")  # of what a warning is about
 AS_BEFORE = "{} as last night"  # of a pair in doubt, or open, of which nothing new is known
 COLUMNS = ("pair", "state", "judge", "winner", "gap", "judged", COST)
 LONGEST_WHY = 240  # characters of a cause
@@ -75,6 +78,16 @@ class Summary:
     drawn_on: Balance | None = None
 
     @property
+    def one_output(self) -> str:
+        """Of which systems all outputs are empty, or the same, with their pairs, in a sentence; empty for none."""
+        by: dict[str, list[str]] = {}
+        for one in self.lines:
+            for text in one.one_output:
+                by.setdefault(text, []).append(one.name)
+        said = "; ".join(f"{text} ({some(names)})" for text, names in by.items())
+        return f"In doubt: {said}." if said else ""
+
+    @property
     def missed(self) -> str:
         """A sentence on the pairs that are absent; empty without any."""
         who = [f"{pair} (no file {file})" if file else pair for pair, file in self.absent.items()]
@@ -82,7 +95,7 @@ class Summary:
 
     @property
     def turned(self) -> str:
-        """Which pairs fail, pass or are decided that did not so in the last night, or no longer, in a sentence.
+        """Which pairs fail, pass or are decided that did not so in the last night, or no longer; or name another one.
 
         One without a result is no longer passed, and it is not known whether it still fails. One that was interrupted
         goes on.
@@ -91,9 +104,13 @@ class Summary:
         for one in self._trouble_first:
             then, now = (UNDOUBTED.get(state, state) for state in (one.before, one.state))
             doubted = one.state in UNDOUBTED and one.before not in UNDOUBTED
-            if not then or one.outcome is Outcome.INTERRUPTED or (not doubted and (then == now or {then, now} == GOOD)):
+            if not then or one.outcome is Outcome.INTERRUPTED:
                 continue
             otherwise = f", {OTHERWISE}" * bool(one.asked_otherwise)
+            if one.winner_before and {then, now} <= GOOD:
+                found.setdefault("another winner", []).append(f"{one.name} ({one.winner_before}, now {one.winner})")
+            if not doubted and (then == now or {then, now} == GOOD):
+                continue
             if doubted:
                 found.setdefault(f"newly in doubt{otherwise}", []).append(one.name)
             elif now == Outcome.FAILED.said or now in GOOD:
@@ -102,6 +119,13 @@ class Summary:
                 found.setdefault(f"no longer {then}{otherwise}", []).append(one.name)
         kinds = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in found.items())
         return f"Since {self.last_night} {kinds}." if kinds else ""
+
+    @property
+    def otherwise(self) -> str:
+        """Which pairs have other settings than in the last night, and which ones, in a sentence; empty for none."""
+        by = self._by(lambda one: "; ".join(filter(None, (one.limit_otherwise, one.asked_otherwise))))
+        said = (f"{some([one.name for one in of])} ({what})" for what, of in by)
+        return f"Asked otherwise than in {self.last_night}: {', '.join(said)}." if by else ""
 
     @property
     def changed(self) -> str:
@@ -246,8 +270,12 @@ class Summary:
         rest = [one for one in rest if one.name not in caused or (others and not one.why and not one.as_before)]
         more = f"{count(len(rest), 'other')}: {_kinds(rest)}" if len(rest) not in {0, len(self.lines)} else ""
         unsaid = [one for one in rest if one.name not in caused and one.outcome is not Outcome.FAILED]
-        if more and (named := [one.name for one in unsaid if one.exit_code or (one.doubtful and not one.as_before)]):
-            more += f" (trouble: {some(named)})"
+        unsaid = [one for one in unsaid if one.exit_code or (one.doubtful and not (one.as_before or one.one_output))]
+        by_state = self._by(lambda one: WORDS.get(one.state, one.state) if one in unsaid else "")
+        if more and (named := [f"{state}: {some([one.name for one in of])}" for state, of in by_state]):
+            whole = f"{more} ({'; '.join(named)})"
+            # The headline counts all of them.
+            more = whole if len(whole) <= longest else f"{count(len(rest), 'other')} ({'; '.join(named)})"
         texts = [clipped(f"{some([one.name for one in of])}: {why}", longest) for why, of in causes]
         above = [decided(self.headline), *told(*self._above(2 * longest))]
         said = (Fact("said", Section.DECISION, "", text, first=True) for text in [*texts, "" if others else more])
@@ -257,6 +285,7 @@ class Summary:
             return [Page((*above, *below), table, outcome=self.outcome)]
         by_why = self._by(lambda one: one.why_failed if one in failed else "")
         why = "; ".join(f"{some([one.name for one in of])}: {said}" for said, of in by_why)
+        why = why if longest >= LONGEST_WHY else ""  # a row is worth more
         return [Page(tuple(above), (self._table(failed, why),), outcome=self.outcome), Page(tuple(below), table)]
 
     @property
@@ -279,8 +308,8 @@ class Summary:
             *self._by(lambda one: "" if one.as_before else own.get(one.name, one.stopped)),
             *self._by(
                 lambda one: (
-                    one.warnings[0].partition(": ")[0]
-                    if one.doubtful and one.warnings and not (one.why or one.as_before)
+                    _END.split(one.warnings[0])[0]
+                    if one.doubtful and one.warnings and not (one.why or one.as_before or one.one_output)
                     else ""
                 )
             ),
@@ -295,8 +324,8 @@ class Summary:
         for one in lines:
             name, state, judge, winner, gap, *_ = one.cells(new)
             state += f": {winner}" * bool(winner and not gap)  # of a search
-            rows.append((name, state, judge, gap, one.moved, SHOWN.get(one.before, one.before)))
-        columns = (*COLUMNS[:3], "gap, points", MOVED, self.last_night)
+            rows.append((name, state, judge, gap, one.moved))  # how it was before is said where that has turned
+        columns = (*COLUMNS[:3], "gap, points", MOVED)
         return _filled(PageTable("", columns, tuple(rows), note, Section.DECISION))
 
     def _by(self, why: Callable[[Line], str]) -> list[tuple[str, list[Line]]]:
@@ -310,13 +339,16 @@ class Summary:
     def _above(self, longest: int | None = None) -> tuple[Fact, ...]:
         """What stands above all pairs: that the judge changed, why many have no result, and which are gone."""
         changed = f"! {self.changed}" if self.changed else ""
-        again = self._asked_again("because another model gave these verdicts before")
+        again = self._asked_again("as another model had judged it")
         changed = clipped(changed, longest) if longest else changed
         turned = clipped(self.turned, longest) if longest else self.turned
+        otherwise = clipped(self.otherwise, longest // 2) if longest else self.otherwise
         return (
             Fact("changed", Section.DECISION, "", changed, first=True),
             Fact("again", Section.DECISION, "", "" if self.other_models else again, first=True),
             Fact("turned", Section.DECISION, "", turned, first=True),
+            Fact("otherwise", Section.DECISION, "", otherwise, first=True),
+            Fact("one output", Section.DECISION, "", self.one_output, first=True),
             Fact("cause", Section.DECISION, "", self.cause, first=True),
             Fact("absent", Section.DECISION, "", self.missed, first=True),
         )
@@ -456,15 +488,18 @@ class Summary:
             rows = [
                 (
                     *one.cells(new),
-                    one.moved,
+                    one.moved_where,
                     SHOWN.get(one.before, one.before) or "no such pair" * bool(one.systems),
                     one.whose,
                     nights,
                 )
                 for one, nights in zip(first, bars, strict=True)
             ]
-            note += ABOUT_MOVED.format(self.last_night) + ABOUT_NIGHTS * any(bars)
-            note += FEW_MOVED * any(one.since.moved is not None and None in one.since.moved for one in self.lines)
+            moved = [one for one in self.lines if one.measured]
+            note += ABOUT_MOVED.format(self.last_night) * bool(moved)
+            note += ABOUT_GAPS * any(" then, " in one.moved_where and not one.since.on_all for one in moved)
+            note += ON_FEW * any(one.since.on_all and not one.since.same for one in moved) + ABOUT_NIGHTS * any(bars)
+            note += FEW_MOVED * any(one.since.moved is not None and None in one.since.moved for one in moved)
             note += BY_OTHER * any(one.other_judge for one in self.lines)
             again = any(one.whose != one.outputs for one in self.lines)
             note += " “as in”: they are again those of an earlier night." * again

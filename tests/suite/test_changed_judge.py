@@ -347,3 +347,19 @@ def test_a_name_behind_the_judges_own_is_another_model_and_so_is_an_earlier_one_
         *((changed(model), True, True) for model in ("judge-2026-12", "judge", "judge-2026-12")),
         ("", False, True),  # outputs that are back, of which the other one gave the verdicts
     ]
+
+
+def test_only_the_night_that_asked_again_says_that_it_did(server):
+    play(1)
+    server.model = "haiku-2"
+    play(2)
+    files = {name: Path(f"{name}.jsonl").read_text() for name in ("mail", "chat")}
+    _, second = play(2)
+    Path("night.toml").write_text(SUITE)
+    for name, text in files.items():
+        Path(f"{name}.jsonl").write_text(text)
+    done = judgeloop("suite", "night.toml", "--night", "2026-01-03", "--json")
+    told = [
+        "asked again" in str([pair["warnings"] for pair in one["pairs"]]) for one in (second, json.loads(done.stdout))
+    ]
+    assert told == [True, False]
