@@ -100,7 +100,7 @@ def _suite(*, dry_run: bool, json: bool, quiet: bool, details: bool, output: tup
             before_p=before_p,
             last_night=last.last_night,
             absent=last.absent,
-            known_models=last.known_models,
+            other_models=last.other_models,
             again=last.again,
             ledger=of_ledger(),
             drawn_on=min(budgets_of(config.ledger, config.charge_to), key=lambda one: one.left_p, default=None),

@@ -3,26 +3,33 @@
 Reads a ledger, returns lines and names. `report/turned.py` compares two runs item by item.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
 from judgeloop.core.errors import some
 from judgeloop.core.outcomes import Outcome
+from judgeloop.core.records import PAIR
 from judgeloop.diagnostics.past_runs import PastRun, past_runs
 from judgeloop.engine.controls import NAME as CONTROL
 from judgeloop.judges.catalogue import is_recorded, is_table
 from judgeloop.ledger.opening import Address, open_reader
-from judgeloop.ledger.records import NONE_AGAIN, AskedAgain, RunNote
+from judgeloop.ledger.reader import LedgerReader
+from judgeloop.ledger.records import AskedAgain, RunNote
 from judgeloop.questions.kept import result_of, stored
 from judgeloop.report.result import RunResult
 from judgeloop.report.turned import turned_since
 from judgeloop.report.words import visible
 from judgeloop.runs.earlier import judged_alike
-from judgeloop.suite.line import DATE, Line, models_of, state_of
+from judgeloop.settings.setting import key
+from judgeloop.suite.line import DATE, Line, models_of, one_output_of, state_of
+from judgeloop.suite.other_judge import OtherModels
 
-ASKED = ("not_worse", "min_gap", "max_flips", "required_score")  # options that make another question
+# Options that make another question.
+ASKED = ("not_worse", "min_gap", "near_tie", "half_width", "max_flips", "required_score")
+LIMIT = "max_judgments"
 NIGHTS = 6  # before this one, of which a line is drawn
 OTHERS = "In this night other outputs of {} were judged before, in run {}, which may have ended otherwise."
 
@@ -31,14 +38,14 @@ class Compared(NamedTuple):
     """A night beside the last one of its suite: the date of that; the pairs' lines with what was known of each.
 
     `absent` are pairs of the last night that this one has not, each with a file of it that is not there, or "".
-    `known_models` are those that had answered for a judge by then. `again` is what all runs of this night had asked
-    again.
+    `other_models` are those that answer for a judge in the place of others. `again` is what all runs of this night had
+    asked again.
     """
 
     last_night: str
     lines: tuple[Line, ...]
     absent: dict[str, str]
-    known_models: frozenset[tuple[str, str]]
+    other_models: tuple[OtherModels, ...]
     again: AskedAgain
 
 
@@ -54,7 +61,7 @@ def _word(last: LastRun) -> str:
     code, result = last.run.recorded.note.exit_code, last.result
     if code is None or result is None:
         return last.run.state.value
-    return state_of(result.outcome, code, doubtful=result.doubtful)
+    return state_of(result.outcome, code, doubtful=result.doubtful or bool(one_output_of(result.data)))
 
 
 def compared(ledger: Address, night: str, lines: Sequence[Line]) -> Compared:
@@ -70,6 +77,7 @@ def compared(ledger: Address, night: str, lines: Sequence[Line]) -> Compared:
         asked = {run for run, spent in reader.spending()["run"].items() if spent.attempts}
         here = [one.id for one in noted if one.recorded.note.night == night]
         again_of = reader.asked_again(here, CONTROL)
+        replied = _replies(reader, here)
     # Recorded verdicts with a price are charged to a run, and to no attempt of it.
     asked |= {one.id for one in every if one.recorded.charged_p}
     name = night[DATE:]
@@ -89,7 +97,8 @@ def compared(ledger: Address, night: str, lines: Sequence[Line]) -> Compared:
         then = _then(line, runs, before, names)
         again |= {then.recorded.note.pair} if then else names & refused.keys() & {line.name}
         one = replace(line, before=refused[line.name].how if line.name in refused else "")
-        one = replace(one, again=again_of.get(line.run, NONE_AGAIN))
+        if line.run in again_of:
+            one = replace(one, again=again_of[line.run], warnings=(*one.warnings, *one.replaced))
         one = one if then is None else _beside(ledger, one, runs, _ended(ledger, then))
         pair = {line.name} if then is None else {line.name, then.recorded.note.pair}
         earlier = [one for one in latest if one.recorded.note.pair in pair and one.decision is not None]
@@ -104,7 +113,7 @@ def compared(ledger: Address, night: str, lines: Sequence[Line]) -> Compared:
         if again and pair not in again | names and not pair.startswith(tables)
     }
     every_again = AskedAgain(*map(sum, zip(*again_of.values(), strict=True)))
-    return Compared(last[:DATE], tuple(found), absent, _known_models(ledger, found, before), every_again)
+    return Compared(last[:DATE], tuple(found), absent, _other_models(ledger, replied, found, latest), every_again)
 
 
 def _then(line: Line, runs: Mapping[str, PastRun], before: Sequence[PastRun], names: Container[str]) -> PastRun | None:
@@ -160,14 +169,39 @@ def _by_judge(ledger: Address, line: Line, runs: Mapping[str, PastRun], earlier:
     return line
 
 
-def _known_models(ledger: Address, lines: Sequence[Line], before: Sequence[PastRun]) -> frozenset[tuple[str, str]]:
-    """The models that had answered for a judge by the last night, of which its page told."""
-    then = {(judge, one.model) for line in lines for judge, models in line.answered_before for one in models}
-    if {(judge, one.model) for line in lines for judge, models in line.answered_by for one in models} <= then:
-        return frozenset(then)
-    ended = max((one.started_at for one in before), default="")
+def _replies(reader: LedgerReader, runs: Iterable[str]) -> dict[str, list[str]]:
+    """The models that replied in some runs, by judge."""
+    found: dict[str, list[str]] = {}
+    for run in runs:
+        for judge, models in reader.models(run).items():
+            found[judge] = [*dict.fromkeys([*found.get(judge, ()), *models])]
+    return found
+
+
+def _other_models(
+    ledger: Address, replied: Mapping[str, list[str]], lines: Sequence[Line], latest: Sequence[PastRun]
+) -> tuple[OtherModels, ...]:
+    """The models that `replied` in this night, and not in the last one in which their judge did.
+
+    `latest` are the runs of earlier nights, the latest first. Where none has a reply, it is who gave the verdicts that
+    were there.
+    """
+    then = {judge: set[str]() for judge in replied}
     with open_reader(ledger) as reader:
-        return frozenset(then | {known for known, at in reader.first_answers().items() if at < ended})
+        for _, runs in groupby(latest, key=lambda one: one.recorded.note.night):
+            lacking = [judge for judge, models in then.items() if not models]
+            if not lacking:
+                break
+            before = _replies(reader, [one.id for one in runs])
+            then |= {judge: set(before.get(judge, ())) for judge in lacking}
+    for judge in replied:
+        known = (models for line in lines for of, models in (*line.answered_before, *line.answered_by) if of == judge)
+        then[judge] = then[judge] or {one.model for models in known for one in models} - {*replied[judge]}
+    return tuple(
+        OtherModels(judge, tuple(sorted(then[judge])), tuple(new), tuple(models))
+        for judge, models in replied.items()
+        if then[judge] and (new := [one for one in models if one not in then[judge]])
+    )
 
 
 def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: LastRun) -> Line:
@@ -175,6 +209,7 @@ def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: Last
     line = replace(line, before=_word(then))
     if then.result is not None:
         line = replace(line, answered_before=models_of(then.result), gap_before=then.result.page.value("gap", "gap"))
+        line = replace(line, winner_before=_other_winner(then.result, line))
     if line.run not in runs:
         return line
     now, old = _ended(ledger, runs[line.run]), then.run.recorded.note
@@ -186,9 +221,10 @@ def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: Last
         and now.result.outcome is not Outcome.INTERRUPTED
         and old.judges == new.judges
     ):
-        otherwise = _asked_otherwise(then.result, now.result)
+        otherwise, limit = _asked_otherwise(then.result, now.result)
         since = turned_since(then.result, now.result)
-        line = replace(line, since=since._replace(moved=None) if otherwise else since, asked_otherwise=otherwise)
+        line = replace(line, since=since._replace(moved=None) if otherwise else since)
+        line = replace(line, asked_otherwise=otherwise, limit_otherwise=limit)
     # Of recorded verdicts and scores it is no news that they are others.
     recorded = any(is_table(one) or is_recorded(one) for one in new.judges)
     edited = line.since.both > 0 and not recorded and not judged_alike(old.asked, new.asked)
@@ -198,15 +234,30 @@ def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: Last
     return replace(line, outputs="new" if other_outputs(old, new) else "same")
 
 
-def _asked_otherwise(then: RunResult, now: RunResult) -> str:
-    """Which settings of two results of one question differ, in words; empty if none does."""
+def _other_winner(then: RunResult, line: Line) -> str:
+    """The system that was named in the last night, if it is not the one that is now; empty if it is, or none is.
+
+    Of two whose names are others, as a candidate's may have a date, the place counts.
+    """
+    before, now = then.setup.systems, line.systems
+    if not (then.named and line.winner):
+        return ""
+    if len(before) == len(now) == PAIR and {*before} != {*now}:
+        return then.named if before.index(then.named) != now.index(line.winner) else ""
+    return then.named if then.named != line.winner else ""
+
+
+def _asked_otherwise(then: RunResult, now: RunResult) -> tuple[str, str]:
+    """Which settings of two results of one question differ, in words, and whether the limit of judgments does."""
     asked = (
-        {"risk": one.setup.risk_threshold} | {name: getattr(one.options, name, None) for name in ASKED}
+        {LIMIT: one.setup.max_judgments, "risk": one.setup.risk_threshold}
+        | {name: getattr(one.options, name, None) for name in ASKED}
         for one in (then, now)
     )
     old, new = ({name: "none" if value is None else value for name, value in one.items()} for one in asked)
-    changed = [name for name in old if old[name] != new[name]]
-    return "; ".join(f"{name.replace('_', '-')} {old[name]} then, {new[name]} now" for name in changed)
+    said = {name: f"{key(name)} {old[name]}, now {new[name]}" for name in old if old[name] != new[name]}
+    limit = said.pop(LIMIT, "")
+    return "; ".join(said.values()), limit
 
 
 def other_outputs(x: RunNote, y: RunNote) -> list[str]:

@@ -6,15 +6,18 @@ Pure: values in, texts out. What pairs say together stands in `summary.py`.
 import re
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
+from itertools import repeat
 from typing import Any
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE
 from judgeloop.core.money import show_usd, to_usd
-from judgeloop.core.outcomes import Outcome
+from judgeloop.core.outcomes import AnsweredBy, Outcome
 from judgeloop.core.records import PAIR
+from judgeloop.judges.catalogue import is_recorded, is_table
 from judgeloop.ledger.records import NONE_AGAIN, AskedAgain
 from judgeloop.questions.compare.result import WORSE_FAILS
 from judgeloop.report.page import BADGES
+from judgeloop.report.records import DataNotes
 from judgeloop.report.result import RunResult
 from judgeloop.report.turned import NONE_TURNED, Since
 from judgeloop.report.words import count, sentence, visible
@@ -32,9 +35,9 @@ WORDS = {one.said: BADGES[one].word.lower() for one in Outcome}
 SIGNS = {one.said: BADGES[one].sign for one in Outcome} | {said: BADGES[one].sign for one, said in DOUBTFUL.items()}
 SHOWN = {state: f"{SIGNS.get(state, BADGES[Outcome.BROKEN].sign)} {WORDS.get(state, state)}" for state in KINDS}
 DATE = 10  # characters of a night's name that are its date
-# A column: by how much the gap moved, and on which items where these are not all of both nights.
-MOVED, ON_ALL, ON_BOTH = "moved", " ({} then, {:,} now)", "{} on the {:,} in both"
-NEW = ", {:,} only in this night"  # of the items
+MOVED = "moved"  # a column: by how much the gap did
+# On a page, where the items are not all of both nights.
+ON_ALL, ON_BOTH, GAPS = " on all of each: {} then, {:,} now", " on the {} of both nights", "; {} then, {} now"
 OTHER_JUDGE, OTHERWISE = "judge changed", "asked otherwise"
 NOTHING = "\N{EN DASH}"  # the gap of a pair of which all outputs drawn are identical
 COMPARE = "compare"  # the question whose figure is a gap
@@ -67,6 +70,8 @@ class Line:
     - `answered_by`: the models that answered for each judge, with dates and numbers of verdicts; `answered_before`: in
       the latest night before that has any. `again`: what its run had asked again of another model
     - `warnings`: what to be careful of, first what puts it in doubt
+    - `one_output`: a sentence on each system whose outputs are all empty, or all the same
+    - `replaced`: the warning of a model in the place of another, which the night has that asked again because of it
     - `advice`: what would answer it, if it is undecided and the same command asks no more of it
     - `doubtful`: true if a pass may say little: all outputs looked at were identical, perhaps as the new system is
       a copy of the old, most verdicts changed with the order, another draw or search of the same items came before, the
@@ -78,7 +83,9 @@ class Line:
       if that is not known. `own_p`: its own budget, of the `table` [pairs.TABLE]; 0 without one
     - `stopped`: why an open one was asked no further; empty of others
     - `before`: how the same systems ended in the last night; empty if it had no such pair
-    - `since`: the items that turned since the last night. `asked_otherwise`: which settings are others. `other_judge`:
+    - `winner_before`: the system that was named then, where it is another
+    - `since`: the items that turned since the last night. `asked_otherwise`: which settings of the question are others,
+      and `limit_otherwise` which limit. `other_judge`:
       the judge, its model, its code or its prompt is another than in its own last verdicts; `judges` are by name, and
       `judges_before` those of these
     - `outputs`: "new" if those of a system are not all those of the last night, else "same"; empty if not known
@@ -114,6 +121,8 @@ class Line:
     answered_before: Models = ()
     again: AskedAgain = NONE_AGAIN
     warnings: tuple[str, ...] = ()
+    one_output: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
     advice: str = ""
     doubtful: bool = False
     goes_on: bool = False
@@ -127,8 +136,10 @@ class Line:
     table: str = ""
     stopped: str = ""
     before: str = ""
+    winner_before: str = ""
     since: Since = NONE_TURNED
     asked_otherwise: str = ""
+    limit_otherwise: str = ""
     other_judge: bool = False
     judges: tuple[str, ...] = ()
     judges_before: tuple[str, ...] = ()
@@ -166,27 +177,35 @@ class Line:
         if self.other_judge:
             return OTHER_JUDGE
         if self.asked_otherwise:
-            return f"{OTHERWISE}: {self.asked_otherwise}"
+            return OTHERWISE
         if self.since.moved is None:
             return ""
-        since = self.since
         points = self.question == COMPARE  # a score moves on its own scale
         known = [one for one in self.since.moved if one is not None]
         mean, *ends = (f"{round(100 * one) + 0:+.0f}" if points else f"{round(one, 3) + 0:+.3f}" for one in known)
-        moved = f"{mean} ({' to '.join(ends)})" if len({*ends}) > 1 else mean
-        if since.same:
-            return moved
+        return f"by {mean} ({' to '.join(ends)})" if len({*ends}) > 1 else f"by {mean}"
+
+    @property
+    def measured(self) -> bool:
+        """Whether the change since the last night is a figure."""
+        return not (self.other_judge or self.asked_otherwise or self.since.moved is None)
+
+    @property
+    def moved_where(self) -> str:
+        """As `moved`, with the items that it is about where these are not all of both nights, and the two gaps."""
+        since = self.since
+        if not self.measured or since.same:
+            return f"{self.moved}: {self.asked_otherwise}" if self.moved == OTHERWISE else self.moved
         if since.on_all:
-            return moved + ON_ALL.format(count(since.many[0], since.unit), since.many[1])
-        new = self.judged - since.both
-        before = f"from {self.gap_before}: " * bool(self.gap_before)
-        return before + ON_BOTH.format(moved, since.both) + (NEW.format(new) if new > 0 else "")
+            return self.moved + ON_ALL.format(count(since.many[0], since.unit), since.many[1])
+        gaps = GAPS.format(self.gap_before, self.shown.partition(" (")[0]) if self.gap_before and self.shown else ""
+        return self.moved + ON_BOTH.format(count(since.both, since.unit)) + gaps
 
     @property
     def at_bound(self) -> bool:
         """Whether a bound of the gap is the gap, as figures are shown; an end of the scale explains itself."""
         gap, _, bounds = self.shown.partition(" (")
-        return gap in bounds.strip(")").split() and gap not in {"-100", "+100"}
+        return gap in re.findall(r"[^\s,)]+", bounds) and gap not in {"-100", "+100"}
 
     @property
     def as_before(self) -> bool:
@@ -252,7 +271,7 @@ class Line:
     @property
     def headline_here(self) -> str:
         """The headline on the page of a night; of an answer in doubt with why."""
-        why = [sentence(one.partition(": ")[0]) for one in self.warnings[:1]]
+        why = [sentence(one if self.one_output else one.partition(": ")[0]) for one in self.warnings[:1]]
         answered = self.outcome is not None and self.outcome.answered
         return " ".join([self.headline, *(why if self.doubtful and answered else [])])
 
@@ -282,6 +301,7 @@ class Line:
             "own_p",
             "table",
             "gap_before",
+            "replaced",
         ):
             del values[name]
         values |= {
@@ -305,6 +325,21 @@ def state_of(outcome: Outcome | None, exit_code: int, *, doubtful: bool) -> str:
 
 
 def models_of(result: RunResult) -> Models:
-    """The models that answered for each judge of a result, where replies named any."""
-    found = zip(result.setup.judges, result.counts.answered_by, strict=False)
-    return tuple((judge, models) for judge, models in found if models)
+    """The models that answered for each judge of a result; where no reply names another, the one that was asked for."""
+    found = zip(result.setup.judges, result.counts.answered_by or repeat(()), strict=False)
+    return tuple(
+        (judge, models or (AnsweredBy(judge.partition("/")[2], result.judged_items, "", ""),))
+        for judge, models in found
+        if models or (result.judged_items and "/" in judge and not (is_table(judge) or is_recorded(judge)))
+    )
+
+
+def one_output_of(data: DataNotes) -> dict[str, str]:
+    """Of each system whose outputs are all empty, or all the same, that they are."""
+    found = {name: ("the same", many) for name, many in data.repeated.items()}
+    found |= {name: ("empty", many) for name, many in data.empty.items() if many >= data.items}
+    return {
+        name: f"all {many:,} outputs of {visible(name)} are {how}"
+        for name, (how, many) in found.items()
+        if many >= data.items
+    }

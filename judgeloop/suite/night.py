@@ -25,10 +25,10 @@ from judgeloop.questions.kept import result_of
 from judgeloop.report.facts import ended
 from judgeloop.report.notes import DOUBTED, NoteCode
 from judgeloop.report.result import FLIPS, RunResult
-from judgeloop.report.words import count
+from judgeloop.report.words import count, sentence, visible
 from judgeloop.runs.judging import WITHOUT_LIMIT
 from judgeloop.runs.prepared import LENGTH, Prepared
-from judgeloop.suite.line import DATE, NOTHING, Line, models_of
+from judgeloop.suite.line import DATE, NOTHING, Line, models_of, one_output_of
 from judgeloop.suite.settings import Pair, SuiteSettings
 
 # Of a judge that failed: each pair has tried it for a time of its own.
@@ -38,6 +38,7 @@ OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that 
 Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
 OPEN = {Outcome.UNDECIDED, Outcome.NOT_SHOWN}
 MORE = {NoteCode.MORE_JUDGMENTS, NoteCode.TOO_EARLY, NoteCode.LEAD_STAYS, NoteCode.USUAL_JUDGMENTS}
+SAME_OUTPUT = {NoteCode.OUTPUT_REPEATED, NoteCode.OUTPUTS_EMPTY}
 HOPELESS = {NoteCode.OUT_OF_REACH, NoteCode.FEWER_SKIPS}
 SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at the same time
 
@@ -161,6 +162,16 @@ class Ended:
         )
         if result is None:
             return line
+        one_output = one_output_of(result.data)
+        doubts = tuple(one_output.values())
+        warnings = [
+            _without_risk(one.message)
+            if one.code is NoteCode.NEIGHBOURS and not result.answer.answered
+            else one.message
+            for one in sorted(result.warnings, key=lambda one: one.code not in DOUBTED)
+            if one.code is not NoteCode.JUDGE_REPLACED
+            and not (one.code in SAME_OUTPUT and one.values["system"] in one_output)
+        ]
         cut = result.outcome is Outcome.INTERRUPTED  # its figures are of what it had read again by then
         return replace(
             line,
@@ -178,7 +189,9 @@ class Ended:
             flips=result.counts.flips,
             both_orders=result.counts.both_orders,
             answered_by=models_of(result),
-            warnings=tuple(one.message for one in sorted(result.warnings, key=lambda one: one.code not in DOUBTED)),
+            warnings=(*doubts, *warnings),
+            one_output=doubts,
+            replaced=tuple(one.message for one in result.warnings if one.code is NoteCode.JUDGE_REPLACED),
             advice=_advice(result),
             goes_on=_goes_on(result),
             used_up=result.halt.kind is StopKind.BUDGET,
@@ -188,7 +201,7 @@ class Ended:
             next_p=result.spend.next_p,
             own_p=to_pico(str(own)) if (own := self.pair.values.get("budget")) is not None else 0,
             stopped=_stopped(result) if result.outcome in OPEN else "",
-            doubtful=result.doubtful,
+            doubtful=result.doubtful or bool(one_output),
             asked=result.spend.attempts,
         )
 
@@ -198,12 +211,18 @@ def _why(result: RunResult) -> str:
     if result.answer.broke_off:
         why = ended(result) if result.lost_to_failures else result.stop_sentence
         _, some_failed, last = why.partition("; the last: ")  # behind how many items they were
-        return f"the judge failed: {last}" if some_failed else TRIED_FOR.sub("", why)
+        why = f"the judge failed: {last}" if some_failed else TRIED_FOR.sub("", why)
+        return why.replace("the judge failed", f"{visible(result.setup.judge)} failed", 1)
     broken = (one for one in result.conditions[1:] if one.outcome is result.outcome is Outcome.BROKEN)
     said = (
         SWAYED if one.name == FLIPS else f"not held: {one.requires}" if one.requires else one.sentence for one in broken
     )
     return next(said, "")
+
+
+def _without_risk(message: str) -> str:
+    """A warning without what it says of the risk, as a pair that is open states none."""
+    return sentence(message.partition(": ")[2])
 
 
 def _hopeless(result: RunResult) -> bool:

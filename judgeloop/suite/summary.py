@@ -4,6 +4,7 @@ Pure: the ends of the pairs in, values and texts out.
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,7 @@ from judgeloop.report.page import BADGES, COST, Fact, Page, PageTable, Section, 
 from judgeloop.report.words import clipped, count, drawn, per_cent, sentence, visible
 from judgeloop.suite.in_common import PairText, Rows, grouped
 from judgeloop.suite.line import DATE, DOUBTFUL, KINDS, MOVED, OTHERWISE, SHOWN, WORDS, Line
-from judgeloop.suite.other_judge import other_judges, other_model
+from judgeloop.suite.other_judge import OtherModels, other_judges, other_models
 
 # What is no longer in doubt, and what a page in a browser colours a state as: a win, a tie or a loss.
 UNDOUBTED = {doubt: outcome.said for outcome, doubt in DOUBTFUL.items()}
@@ -35,15 +36,17 @@ BUT = ("it is decided", "it passed")  # of a pair in doubt, without a condition 
 GAP = "Gaps are in points: of 100 items, how many more the second system of a pair wins than it loses."
 ABOUT_MOVED = (
     " Moved: by how much the gap or the score changed since {} on the items that both nights judged, with an approximate 90 % "
-    "interval. Where either judged others, too, the earlier gap comes first. Where both share fewer than ten, it is the change on all of "
-    "each. Then how that night ended, and whether outputs are new."
+    "interval."
 )
+ABOUT_GAPS = " Then and now: the gaps on all that each judged."
+ON_FEW = " Where both share fewer than ten items, it is the change on all of each."
 ABOUT_NIGHTS = " Nights: the gaps of the last nights, this one last, on one scale; a dot where the pair has none by this judge; empty if only one night has one."
 FEW_MOVED = " Where either night judged fewer than ten, the change has no interval."
 BY_OTHER = (
     " “judge changed”: the judge, its model, its code or its prompt is another, and nothing can be said of the outputs "
     "alone."
 )
+_END = re.compile(r": |\. ")  # of what a warning is about
 AS_BEFORE = "{} as last night"  # of a pair in doubt, or open, of which nothing new is known
 COLUMNS = ("pair", "state", "judge", "winner", "gap", "judged", COST)
 LONGEST_WHY = 240  # characters of a cause
@@ -58,8 +61,8 @@ class Summary:
 
     `before_p` is what other runs of the same night were charged, before the file was changed. `absent` are pairs of
     the `last_night` of this suite that this one has not, each with a file of it that is not there, or "";
-    `known_models` are the models that had answered for a judge by then. `again` is what all runs of the night had asked
-    again of another model. `ledger` is the end of a command that looks
+    `other_models` are those that answer for a judge in the place of others. `again` is what all runs of the night had
+    asked again of another model. `ledger` is the end of a command that looks
     into this night's, empty for the default. `drawn_on` is the budget of the ledger of which the least is left.
     """
 
@@ -69,10 +72,20 @@ class Summary:
     before_p: int = 0
     last_night: str = ""
     absent: Mapping[str, str] = field(default_factory=dict)
-    known_models: Collection[tuple[str, str]] = ()
+    other_models: Collection[OtherModels] = ()
     again: AskedAgain = NONE_AGAIN
     ledger: str = ""
     drawn_on: Balance | None = None
+
+    @property
+    def one_output(self) -> str:
+        """Of which systems all outputs are empty, or the same, with their pairs, in a sentence; empty for none."""
+        by: dict[str, list[str]] = {}
+        for one in self.lines:
+            for text in one.one_output:
+                by.setdefault(text, []).append(one.name)
+        said = "; ".join(f"{text} ({some(names)})" for text, names in by.items())
+        return f"In doubt: {said}." if said else ""
 
     @property
     def missed(self) -> str:
@@ -82,7 +95,7 @@ class Summary:
 
     @property
     def turned(self) -> str:
-        """Which pairs fail, pass or are decided that did not so in the last night, or no longer, in a sentence.
+        """Which pairs fail, pass or are decided that did not so in the last night, or no longer; or name another one.
 
         One without a result is no longer passed, and it is not known whether it still fails. One that was interrupted
         goes on.
@@ -91,9 +104,13 @@ class Summary:
         for one in self._trouble_first:
             then, now = (UNDOUBTED.get(state, state) for state in (one.before, one.state))
             doubted = one.state in UNDOUBTED and one.before not in UNDOUBTED
-            if not then or one.outcome is Outcome.INTERRUPTED or (not doubted and (then == now or {then, now} == GOOD)):
+            if not then or one.outcome is Outcome.INTERRUPTED:
                 continue
             otherwise = f", {OTHERWISE}" * bool(one.asked_otherwise)
+            if one.winner_before and {then, now} <= GOOD:
+                found.setdefault("another winner", []).append(f"{one.name} ({one.winner_before}, now {one.winner})")
+            if not doubted and (then == now or {then, now} == GOOD):
+                continue
             if doubted:
                 found.setdefault(f"newly in doubt{otherwise}", []).append(one.name)
             elif now == Outcome.FAILED.said or now in GOOD:
@@ -104,49 +121,68 @@ class Summary:
         return f"Since {self.last_night} {kinds}." if kinds else ""
 
     @property
-    def changed(self) -> str:
-        """Which pairs have another judge than before, and for which another model answers, in sentences."""
-        judges = dict.fromkeys(judge for one in self.lines for judge, _ in one.answered_by)
-        pairs = [(one.name, one.judges_before, one.judges) for one in self.lines if one.judges]
-        said = [*other_judges(pairs), *(self._change_of(judge) for judge in judges)]
-        verdicts, controls, cost_p = self.again
-        if verdicts and any(said):
-            on = f", {controls:,} of them on controls" * bool(controls)
-            said.append(f"Asked again, for {show_usd(cost_p)}: {count(verdicts, 'earlier verdict')}{on}.")
-        return " ".join(filter(None, said))
+    def otherwise(self) -> str:
+        """Which pairs have other settings than in the last night, and which ones, in a sentence; empty for none."""
+        by = self._by(lambda one: "; ".join(filter(None, (one.limit_otherwise, one.asked_otherwise))))
+        said = (f"{some([one.name for one in of])} ({what})" for what, of in by)
+        return f"Asked otherwise than in {self.last_night}: {', '.join(said)}." if by else ""
 
-    def _change_of(self, judge: str) -> str:
-        """How the model that answers for a judge changed since the last night, or in this one; empty if it did not."""
-        earlier, later = ([getattr(one, name) for one in self.lines] for name in ("answered_before", "answered_by"))
-        return other_model(judge, earlier, later, self.night[:DATE], self.known_models)
+    @property
+    def changed(self) -> str:
+        """Which models and judges are others than before, and what was asked again at which cost, in sentences.
+
+        The cost stands before the rest, which a terminal may cut.
+        """
+        judges = {judge for one in self.lines for judge, _ in one.answered_by} | {
+            one.judge for one in self.other_models
+        }
+        pairs = [(one.name, one.judges_before, one.judges) for one in self.lines if one.judges]
+        now, before = other_models(self.other_models, len(judges))
+        again = self._asked_again("because of it") if now else ""
+        return " ".join(filter(None, [now, again, *other_judges(pairs), before]))
+
+    def _asked_again(self, why: str) -> str:
+        """How many calls were asked again, and what for, in a sentence; empty without any."""
+        calls, controls, cost_p = self.again
+        on = f", {controls:,} of them on controls" * bool(controls)
+        return f"Asked again {why}, for {show_usd(cost_p)}: {count(calls, 'call')}{on}." if calls else ""
 
     @property
     def _by_new(self) -> set[str]:
         """The names of the pairs that a new model judged."""
-        judges = {judge for line in self.lines for judge, _ in line.answered_by}
-        changed = {judge for judge in judges if self._change_of(judge)}
+        new = {one.judge: one.now for one in self.other_models}
         return {
             line.name
             for line in self.lines
             for judge, models in line.answered_by
             if line.other_model
-            or (judge in changed and any((judge, one.model) not in self.known_models for one in models))
+            or (judge not in dict(line.answered_before) and any(one.model in new.get(judge, ()) for one in models))
         }
 
     @property
     def _models(self) -> str:
-        """The new models, and which pairs have verdicts of the one before alone, in sentences; empty without."""
-        news, olds, by_new = set[str](), dict[str, list[str]](), self._by_new
-        by_judge = [(judge, line, models) for line in self.lines for judge, models in line.answered_by if models]
-        for judge, line, models in by_judge:
-            every = [one for of, _, found in by_judge if of == judge for one in found]
-            newest = max(every, key=lambda one: one.first).model
-            if line.name in by_new:
-                news |= {one.model for one in models} - {one.model for one in dict(line.answered_before).get(judge, ())}
-            elif max(one.last for one in models) < min(one.first for one in every if one.model == newest):
-                olds.setdefault(models[-1].model, []).append(line.name)
-        said = [f"Judge: “new” is {some(sorted(news))}."] if news else []
-        said += [f"Not asked again, so judged by {model}: {some(names)}." for model, names in olds.items()]
+        """The new models, and which pairs have verdicts of an older one, too or alone, in sentences; empty without."""
+        others, by_new = {one.judge: one for one in self.other_models}, self._by_new
+        news, too, alone = dict[str, None](), dict[str, list[str]](), dict[str, list[str]]()
+        for line, judge, models in ((one, *answered) for one in self.lines for answered in one.answered_by):
+            other = others.get(judge)
+            before = {one.model for one in dict(line.answered_before).get(judge, ())}
+            new = [
+                one.model for one in models if (one.model not in before if before else other and one.model in other.now)
+            ]
+            if line.name in by_new and new:
+                news |= dict.fromkeys(new)
+                for one in models:
+                    if one.model not in new:
+                        too.setdefault(one.model, []).append(line.name)
+            elif other and models and not {one.model for one in models} & {*other.replied}:
+                alone.setdefault(models[-1].model, []).append(line.name)
+        said = [
+            f"new: {some(news)}",
+            *(f"{some(names)} also rest{'s' * (len(names) == 1)} on {model}" for model, names in too.items()),
+        ]
+        said = ["; ".join(said) + "."] if news else []
+        said += [f"Not asked again, so judged by {model}: {some(names)}." for model, names in alone.items()]
         return visible(" ".join(said))
 
     @property
@@ -234,8 +270,12 @@ class Summary:
         rest = [one for one in rest if one.name not in caused or (others and not one.why and not one.as_before)]
         more = f"{count(len(rest), 'other')}: {_kinds(rest)}" if len(rest) not in {0, len(self.lines)} else ""
         unsaid = [one for one in rest if one.name not in caused and one.outcome is not Outcome.FAILED]
-        if more and (named := [one.name for one in unsaid if one.exit_code or (one.doubtful and not one.as_before)]):
-            more += f" (trouble: {some(named)})"
+        unsaid = [one for one in unsaid if one.exit_code or (one.doubtful and not (one.as_before or one.one_output))]
+        by_state = self._by(lambda one: WORDS.get(one.state, one.state) if one in unsaid else "")
+        if more and (named := [f"{state}: {some([one.name for one in of])}" for state, of in by_state]):
+            whole = f"{more} ({'; '.join(named)})"
+            # The headline counts all of them.
+            more = whole if len(whole) <= longest else f"{count(len(rest), 'other')} ({'; '.join(named)})"
         texts = [clipped(f"{some([one.name for one in of])}: {why}", longest) for why, of in causes]
         above = [decided(self.headline), *told(*self._above(2 * longest))]
         said = (Fact("said", Section.DECISION, "", text, first=True) for text in [*texts, "" if others else more])
@@ -245,6 +285,7 @@ class Summary:
             return [Page((*above, *below), table, outcome=self.outcome)]
         by_why = self._by(lambda one: one.why_failed if one in failed else "")
         why = "; ".join(f"{some([one.name for one in of])}: {said}" for said, of in by_why)
+        why = why if longest >= LONGEST_WHY else ""  # a row is worth more
         return [Page(tuple(above), (self._table(failed, why),), outcome=self.outcome), Page(tuple(below), table)]
 
     @property
@@ -267,8 +308,8 @@ class Summary:
             *self._by(lambda one: "" if one.as_before else own.get(one.name, one.stopped)),
             *self._by(
                 lambda one: (
-                    one.warnings[0].partition(": ")[0]
-                    if one.doubtful and one.warnings and not (one.why or one.as_before)
+                    _END.split(one.warnings[0])[0]
+                    if one.doubtful and one.warnings and not (one.why or one.as_before or one.one_output)
                     else ""
                 )
             ),
@@ -283,8 +324,8 @@ class Summary:
         for one in lines:
             name, state, judge, winner, gap, *_ = one.cells(new)
             state += f": {winner}" * bool(winner and not gap)  # of a search
-            rows.append((name, state, judge, gap, one.moved, SHOWN.get(one.before, one.before)))
-        columns = (*COLUMNS[:3], "gap, points", MOVED, self.last_night)
+            rows.append((name, state, judge, gap, one.moved))  # how it was before is said where that has turned
+        columns = (*COLUMNS[:3], "gap, points", MOVED)
         return _filled(PageTable("", columns, tuple(rows), note, Section.DECISION))
 
     def _by(self, why: Callable[[Line], str]) -> list[tuple[str, list[Line]]]:
@@ -298,11 +339,16 @@ class Summary:
     def _above(self, longest: int | None = None) -> tuple[Fact, ...]:
         """What stands above all pairs: that the judge changed, why many have no result, and which are gone."""
         changed = f"! {self.changed}" if self.changed else ""
+        again = self._asked_again("as another model had judged it")
         changed = clipped(changed, longest) if longest else changed
         turned = clipped(self.turned, longest) if longest else self.turned
+        otherwise = clipped(self.otherwise, longest // 2) if longest else self.otherwise
         return (
             Fact("changed", Section.DECISION, "", changed, first=True),
+            Fact("again", Section.DECISION, "", "" if self.other_models else again, first=True),
             Fact("turned", Section.DECISION, "", turned, first=True),
+            Fact("otherwise", Section.DECISION, "", otherwise, first=True),
+            Fact("one output", Section.DECISION, "", self.one_output, first=True),
             Fact("cause", Section.DECISION, "", self.cause, first=True),
             Fact("absent", Section.DECISION, "", self.missed, first=True),
         )
@@ -442,15 +488,18 @@ class Summary:
             rows = [
                 (
                     *one.cells(new),
-                    one.moved,
+                    one.moved_where,
                     SHOWN.get(one.before, one.before) or "no such pair" * bool(one.systems),
                     one.whose,
                     nights,
                 )
                 for one, nights in zip(first, bars, strict=True)
             ]
-            note += ABOUT_MOVED.format(self.last_night) + ABOUT_NIGHTS * any(bars)
-            note += FEW_MOVED * any(one.since.moved is not None and None in one.since.moved for one in self.lines)
+            moved = [one for one in self.lines if one.measured]
+            note += ABOUT_MOVED.format(self.last_night) * bool(moved)
+            note += ABOUT_GAPS * any(" then, " in one.moved_where and not one.since.on_all for one in moved)
+            note += ON_FEW * any(one.since.on_all and not one.since.same for one in moved) + ABOUT_NIGHTS * any(bars)
+            note += FEW_MOVED * any(one.since.moved is not None and None in one.since.moved for one in moved)
             note += BY_OTHER * any(one.other_judge for one in self.lines)
             again = any(one.whose != one.outputs for one in self.lines)
             note += " “as in”: they are again those of an earlier night." * again

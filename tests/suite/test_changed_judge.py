@@ -14,8 +14,10 @@ from support.commandline import judgeloop
 
 from judgeloop.core.money import show_usd, to_pico
 from judgeloop.core.outcomes import AnsweredBy
+from judgeloop.ledger.records import AskedAgain
 from judgeloop.report.terminal import render
 from judgeloop.suite.line import Line
+from judgeloop.suite.other_judge import OtherModels
 from judgeloop.suite.summary import Summary
 
 WORDS = ("quartz", "violin", "penguin", "harvest", "turbine", "saffron", "glacier", "lantern")
@@ -118,19 +120,16 @@ def test_nights_with_a_regression_on_the_third_and_another_judge_on_the_fourth(s
     done, found = play(4, "-o", "night.md", "-o", "night.xml", "-o", "night.html")
     assert done.exit_code == 0, done.output
     changed = found["judge_changed"]
-    assert changed.startswith("The judge changed: haiku-1 until 20")
-    assert "haiku-2 since" in changed
-    every = sum(model["verdicts"] for pair in found["pairs"] for _, models in pair["answered_by"] for model in models)
-    assert f"{every} of {every} replies that count are by the new one" in changed
+    assert re.match(r"The judge changed: haiku-2 .*\$0\.0\d+: \d+ calls, .* haiku-1\.$", changed)
     assert any(pair["again"] for pair in found["pairs"]), "what the old one judged is asked again"
-    assert done.stdout.split("\n")[1].startswith("! The judge changed: haiku-1")
+    assert done.stdout.split("\n")[1].startswith("! The judge changed: haiku-2")
     assert "The judge changed" not in done.stderr, "standard output says it"
-    assert "\n\\! The judge changed: haiku-1" in Path("night.md").read_text()
-    assert "The judge changed: <span>haiku-1</span>" in Path("night.html").read_text()
+    assert "\n\\! The judge changed: haiku-2" in Path("night.md").read_text()
+    assert "The judge changed: <span>haiku-2</span>" in Path("night.html").read_text()
     (case,) = [one for one in ET.parse("night.xml").getroot() if one.get("name") == "judge changed"]
     assert case.find("skipped") is not None
     _, twice = play(4)
-    told = ["was asked again" in str([pair["warnings"] for pair in one["pairs"]]) for one in (found, twice)]
+    told = ["asked again" in str([pair["warnings"] for pair in one["pairs"]]) for one in (found, twice)]
     assert told == [True, True], "the same command says the same"
     _, after = play(5)
     assert after["judge_changed"] == "", "it is the same as last night"
@@ -157,7 +156,7 @@ def test_what_was_asked_again_is_all_that_the_server_answered_twice_whatever_the
     controls = sum(pair["again_controls"] for pair in pairs)
     assert again > controls > 0
     cost = show_usd(to_pico(str(CALL_USD)) * again)
-    assert f"{cost}: {again} earlier verdicts, {controls} of them on" in found["judge_changed"]
+    assert f"{cost}: {again} calls, {controls} of them on" in found["judge_changed"]
     shown = [json.loads(judgeloop("runs", "show", pair["run"], "--json").stdout) for pair in pairs]
     assert sum(one["again"] for one in shown) == again - controls
     assert sum(one["again_usd"] for one in shown) == pytest.approx((again - controls) * CALL_USD)
@@ -168,7 +167,7 @@ def test_what_was_asked_again_is_all_that_the_server_answered_twice_whatever_the
     Path("night.toml").write_text(Path("night.toml").read_text().replace("max-judgments = 40", "max-judgments = 41"))
     other, more = start(2)
     every = again + sum(one in first for one in more)
-    assert f": {every} earlier verdicts" in other["judge_changed"], "also what was asked before the file was changed"
+    assert f": {every} calls," in other["judge_changed"], "also what was asked before the file was changed"
 
 
 def test_a_change_is_told_in_its_night_alone_though_verdicts_of_both_models_count(server):
@@ -208,7 +207,10 @@ def test_a_pair_that_the_new_model_judges_on_a_later_night_has_another_judge_the
                 rf"^\\| {name} \\|.*\\| new \\|.*\\| judge changed \\|", Path("n.md").read_text(), re.MULTILINE
             )
         if night == 2:
-            assert "“new” is haiku-2. Not asked again, so judged by haiku-1: chat." in Path("n.md").read_text()
+            assert (
+                "new: haiku-2; mail also rests on haiku-1. Not asked again, so judged by haiku-1: chat."
+                in Path("n.md").read_text()
+            )
             shown = judgeloop("runs", "show", pairs["chat"]["run"], "--details").stdout
             assert "its server calls it haiku-1" in " ".join(shown.split())
     assert other == [["mail"], ["chat"], []]
@@ -240,55 +242,38 @@ OLD = AnsweredBy("a", 3, "2026-01-01T02:00:00.000+00:00", "2026-01-04T02:00:00.0
 NEW = AnsweredBy("b", 7, "2026-01-05T02:00:00.000+00:00", "2026-01-05T03:00:00.000+00:00")
 
 
-def said(*models, before=(), known=()):
-    given = Line(name="p", question="compare", exit_code=0, headline="", answered_by=(("j", models),),
-                 answered_before=(("j", before),))  # fmt: skip
-    return Summary(night="2026-01-05-n", budget_p=0, lines=(given,), known_models=known).changed
+OTHER = OtherModels("j", ("a",), ("b",), ("b",))
 
 
-def test_the_sentence_has_the_last_day_of_the_old_and_the_share_of_the_new():
-    assert said(NEW) == said(NEW, before=(NEW,)) == said() == ""
-    assert said(OLD, NEW) == (
-        "The judge changed: a until 2026-01-04, b since; 7 of 10 replies that count are by the new one."
-    )
-    assert said(NEW, before=(OLD,)).endswith("7 of 7 replies that count are by the new one.")
-    assert said(OLD, NEW, known={("j", "b")}) == said(OLD, before=(NEW,)) == "", (
-        "told before, or nothing by the new one"
-    )
-    again = replace(OLD, last="2026-01-05T02:30:00.000+00:00")
-    assert said(again, NEW).startswith("The judge changed: a, b; ")
+def line(*models, name="p", before=()):
+    return Line(name=name, question="compare", exit_code=0, headline="", answered_by=(("j", models),),
+                answered_before=(("j", before),) if before else ())  # fmt: skip
+
+
+def test_the_sentence_has_the_cost_before_who_answered_until_then():
+    night = Summary(night="2026-01-05-n", budget_p=0, lines=(line(NEW, before=(OLD,)),), other_models=(OTHER,))
+    assert night.changed == "The judge changed: b answers now. Before, it was a."
+    again = replace(night, again=AskedAgain(54, 18, 52 * 10**9))
+    asked = "for $0.052: 54 calls, 18 of them on controls."
+    assert again.changed == f"The judge changed: b answers now. Asked again because of it, {asked} Before, it was a."
+    assert asked[:10] in render(again.brief(1, 50)[0])
+    assert "Before" not in render(again.brief(1, 50)[0])
+    kept = replace(again, other_models=())
+    assert not kept.changed
+    assert asked in " ".join(render(kept.page).split()), "an earlier night's verdicts may be by another model"
+    two = replace(night, lines=(*night.lines, replace(line(), answered_by=(("k", (NEW,)),))))
+    assert two.changed == "The judge j changed: b answers now. Before, it was a for j."
 
 
 def test_a_pair_is_judged_by_the_old_model_alone_only_where_another_judged_others():
-    def note(*models):
-        lines = [
-            Line(
-                name=f"p{n}",
-                question="compare",
-                exit_code=0,
-                headline="",
-                answered_by=(("j", (one,)),),
-                answered_before=(("j", (OLD,)),) if one == OLD else (),
-            )
-            for n, one in enumerate(models)
-        ]
-        return (
-            Summary(night="2026-01-05-n", budget_p=0, lines=tuple(lines), known_models={("j", "a")}).page.tables[0].note
-        )
+    def note(*lines, replied=("b",)):
+        other = (OTHER._replace(replied=replied),)
+        return Summary(night="2026-01-05-n", budget_p=0, lines=lines, other_models=other).page.tables[0].note
 
-    assert "Not asked again" not in note(OLD, replace(NEW, model="a")), "one model, at other times"
-    assert note(OLD, NEW).endswith("Not asked again, so judged by a: p0.")
-    late = replace(NEW, first="2026-01-05T02:40:00.000+00:00")
-    between = replace(OLD, last="2026-01-05T02:30:00.000+00:00")
-    assert "Not asked again" not in note(between, NEW, late), "models that take turns"
-
-
-def test_a_change_is_cut_to_two_lines_where_causes_are_cut_to_one_and_whole_on_the_page():
-    given = Line(name="p", question="compare", exit_code=0, headline="", answered_by=(("j", (OLD, NEW)),))
-    night = Summary(night="2026-01-05-n", budget_p=0, lines=(given,))
-    cut, whole = (render(one) for one in (night.brief(1, 30)[0], night.page))
-    assert "! The judge changed: a until 2026-01-04, b since; 7 of 10 …" in cut
-    assert night.changed in " ".join(whole.split())
+    kept, both = line(OLD, name="p0", before=(OLD,)), line(OLD, NEW, name="p1", before=(OLD,))
+    assert note(kept, line(NEW, name="p2")) == "new: b. Not asked again, so judged by a: p0."
+    assert note(kept, both, line(NEW, name="p2")) == "new: b; p1 also rests on a. Not asked again, so judged by a: p0."
+    assert "Not asked again" not in note(kept, both, replied=("a", "b")), "models that take turns"
 
 
 def test_a_judge_that_was_set_in_the_place_of_another_is_named_with_it_also_after_a_night_without_verdicts(server):
@@ -345,3 +330,36 @@ def test_what_its_old_model_decided_is_not_asked_again_once_the_new_one_was_repa
     assert start(2) == ("passed", {"mail": ["haiku-2"], "chat": ["haiku-1"]}, True)
     for night in (2, 3):
         assert start(night) == ("passed", {"mail": ["haiku-2"], "chat": ["haiku-1"]}, False)
+
+
+def test_a_name_behind_the_judges_own_is_another_model_and_so_is_an_earlier_one_that_is_back(server):
+    """In the first night the replies have the name that is asked for."""
+    told = []
+    for night, model in enumerate(("judge", "judge-2026-12", "judge", "judge-2026-12", "judge-2026-12"), 1):
+        server.model = model
+        _, found = play(night)
+        again = sum(pair["again"] for pair in found["pairs"])
+        others = {pair["other_judge"] for pair in found["pairs"]}
+        told.append((found["judge_changed"].partition(".")[0], *others, again > 0))
+    changed = "The judge changed: {} answers now".format
+    assert told == [
+        ("", False, False),
+        *((changed(model), True, True) for model in ("judge-2026-12", "judge", "judge-2026-12")),
+        ("", False, True),  # outputs that are back, of which the other one gave the verdicts
+    ]
+
+
+def test_only_the_night_that_asked_again_says_that_it_did(server):
+    play(1)
+    server.model = "haiku-2"
+    play(2)
+    files = {name: Path(f"{name}.jsonl").read_text() for name in ("mail", "chat")}
+    _, second = play(2)
+    Path("night.toml").write_text(SUITE)
+    for name, text in files.items():
+        Path(f"{name}.jsonl").write_text(text)
+    done = judgeloop("suite", "night.toml", "--night", "2026-01-03", "--json")
+    told = [
+        "asked again" in str([pair["warnings"] for pair in one["pairs"]]) for one in (second, json.loads(done.stdout))
+    ]
+    assert told == [True, False]

@@ -85,7 +85,7 @@ def test_what_was_asked_otherwise_says_so_in_the_place_of_a_change():
         "suite", "night.toml", "--config", "night.toml", "--allow-plugins", "--night", "2026-01-03", "--json"
     )
     one = json.loads(found.stdout)["pairs"][0]
-    assert (one["asked_otherwise"], one["moved"], one["before"]) == ("min-gap none then, 0.3 now", None, "decided")
+    assert (one["asked_otherwise"], one["moved"], one["before"]) == ("min-gap none, now 0.3", None, "decided")
 
 
 def test_a_pair_has_no_state_of_another_that_compared_the_same_systems():
@@ -194,3 +194,10 @@ def test_recorded_scores_are_compared_in_a_suite_whose_other_pairs_have_a_judge(
         Path("night.toml").write_text(shared + scored + more)
         (pair,) = json.loads(judgeloop("suite", "night.toml", "--json").stdout)["pairs"]
         assert pair["exit_code"] == 2, "what stands in its own table is refused, and so is a condition"
+
+
+def test_a_system_of_empty_outputs_is_no_newer_doubt_on_the_second_night():
+    write("rag", lambda n: "")
+    pairs = [night(date, {"exact": METRIC})["exact"] for date in (1, 2)]
+    assert [(one["doubtful"], one["before"]) for one in pairs] == [(True, ""), (True, pairs[0]["state"])]
+    assert len(pairs[0]["one_output"]) == 1

@@ -103,7 +103,7 @@ def test_a_query_beyond_an_equal_share_is_paid_by_what_others_cannot_use():
 def test_pairs_that_one_fault_broke_share_a_cause_however_many_items_each_lost_in_whatever_time():
     said = "the judge failed: all attempts at 2 of {} items failed, more than 5 %; the last: HTTP 500"
     whys = {_why(undecided(StopKind.JUDGE_FAILED, said.format(items))) for items in (2, 4)}
-    assert whys == {"the judge failed: HTTP 500"}
+    assert whys == {"openai/gpt-4.1 failed: HTTP 500"}
     said = "the judge failed: 5 calls in a row failed in every attempt (the last was tried for {} s): HTTP 429"
     whys = {_why(undecided(StopKind.JUDGE_FAILED, said.format(seconds))) for seconds in (2, 13)}
-    assert whys == {"the judge failed: 5 calls in a row failed in every attempt: HTTP 429"}
+    assert whys == {"openai/gpt-4.1 failed: 5 calls in a row failed in every attempt: HTTP 429"}

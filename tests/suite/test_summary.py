@@ -14,8 +14,18 @@ from judgeloop.questions.compare.result import EQUAL_BOUND, WORSE_FAILS
 from judgeloop.report.notes import DOUBTED, NoteCode
 from judgeloop.report.terminal import render
 from judgeloop.report.turned import Since
-from judgeloop.suite.line import MOVED, NEW, ON_ALL, ON_BOTH, OTHER_JUDGE, Line
-from judgeloop.suite.summary import ABOUT_NIGHTS, AS_BEFORE, BY_OTHER, FEW_MOVED, Summary
+from judgeloop.suite.line import GAPS, MOVED, ON_ALL, ON_BOTH, OTHER_JUDGE, OTHERWISE, Line, one_output_of
+from judgeloop.suite.night import _without_risk
+from judgeloop.suite.summary import (
+    ABOUT_GAPS,
+    ABOUT_MOVED,
+    ABOUT_NIGHTS,
+    AS_BEFORE,
+    BY_OTHER,
+    FEW_MOVED,
+    ON_FEW,
+    Summary,
+)
 
 USD = 10**12
 GATE = (("not-worse = 0.1", "the caller"),)
@@ -180,20 +190,25 @@ def test_a_change_since_the_last_night_has_its_interval_and_a_small_line():
     fell = line("fell", 0, "passed.", before="passed", since=same, nights=(0.18, 0.05))
     (table,) = Summary(night="n", budget_p=0, lines=(fell,), last_night="2026-01-01").page.tables
     shown = dict(zip(table.columns, table.rows[0], strict=True))
-    assert (shown[MOVED], shown["nights"], shown["2026-01-01"]) == ("-13 (-30 to +4)", "█▅", "✓ passed")
+    assert (shown[MOVED], shown["nights"], shown["2026-01-01"]) == ("by -13 (-30 to +4)", "█▅", "✓ passed")
     few = replace(fell, since=Since((), 4, (-0.13, -0.3, 0.04), on_all=True, many=(14, 6)))
     on_all = ON_ALL.format("14 items", 6)
-    assert few.moved == f"-13 (-30 to +4){on_all}", "that the items are others stands where the figure does"
-    assert replace(few, since=Since((), 10, (0.1, -0.06, 0.26))).moved == ON_BOTH.format("+10 (-6 to +26)", 10)
-    most_other = replace(few, judged=21, since=Since((), 10, (0.0, 0.0, 0.0))).moved
-    assert most_other == ON_BOTH.format("+0", 10) + NEW.format(11)
-    assert replace(few, since=Since((), 4, (0.72, None, None), on_all=True, many=(14, 6))).moved == f"+72{on_all}"
-    assert replace(fell, question="estimate").moved == "-0.130 (-0.300 to +0.040)", "a score moves on its own scale"
+    assert few.moved_where == f"by -13 (-30 to +4){on_all}", "that the items are others stands where the figure does"
+    both = replace(few, since=Since((), 10, (0.1, -0.06, 0.26)), gap_before="+24", shown="+6 (-9 to +20)")
+    assert both.moved_where == f"by +10 (-6 to +26){ON_BOTH.format('10 items')}{GAPS.format('+24', '+6')}"
+    assert both.moved == "by +10 (-6 to +26)", "a terminal has the change alone"
+    bare = replace(few, since=Since((), 4, (0.72, None, None), on_all=True, many=(14, 6)))
+    assert bare.moved_where == f"by +72{on_all}"
+    notes = [replace(night(one), last_night="2026-01-01").page.tables[0].note for one in (fell, both, few, bare)]
+    assert [[ABOUT_MOVED.format("2026-01-01").strip() in note, ABOUT_GAPS in note, ON_FEW in note, FEW_MOVED in note] for note in notes] == [
+        [True, False, False, False], [True, True, False, False], [True, False, True, False], [True, False, True, True]
+    ]  # fmt: skip
+    assert replace(fell, question="estimate").moved == "by -0.130 (-0.300 to +0.040)", "a score moves on its own scale"
     alone, also = (
         Summary(night="n", budget_p=0, lines=(one,), last_night="2026-01-01").page.tables[0].note
         for one in (fell, replace(fell, other_judge=True, since=Since((), 4, (0.72, None, None))))
     )
-    assert [FEW_MOVED in alone, BY_OTHER in alone, FEW_MOVED in also, BY_OTHER in also] == [False, False, True, True]
+    assert [FEW_MOVED in alone, BY_OTHER in alone, FEW_MOVED in also, BY_OTHER in also] == [False, False, False, True]
     edited = replace(fell, other_judge=True)
     assert (edited.moved, edited.to_json()["moved"], edited.rank[1]) == (OTHER_JUDGE, None, 0.0)
 
@@ -216,6 +231,50 @@ def test_what_turned_since_the_last_night_is_named_first():
     assert not night(*(replace(one, before=one.state) for one in lines)).turned
 
 
+def test_a_pair_that_names_another_system_than_last_night_is_told_of():
+    turned = line("new", 0, "said.", (), before="decided", winner="prod", winner_before="new")
+    (said,) = {
+        replace(night(one), last_night="2026-01-01").turned for one in (turned, replace(turned, before="passed"))
+    }
+    assert said == "Since 2026-01-01 another winner: all new (new, now prod)."
+    doubted = replace(night(replace(turned, doubtful=True)), last_night="2026-01-01").turned
+    assert doubted == "Since 2026-01-01 another winner: all new (new, now prod); newly in doubt: all new."
+
+
+def test_other_settings_are_named_with_their_pairs():
+    limit, margin = "max-judgments 100, now 140", "not-worse 0.2, now 0.1"
+    lines = [line(name, 0, "said.", before="passed", limit_otherwise=limit) for name in "ab"]
+    lines.append(line("c", 0, "said.", before="passed", asked_otherwise=margin, since=Since((), 40, (0.1, 0.0, 0.2))))
+    found = replace(night(*lines), last_night="2026-01-01")
+    said = f"Asked otherwise than in 2026-01-01: all a, all b ({limit}), all c ({margin})."
+    for page in (*found.brief(9), found.page):
+        assert said in " ".join(render(page, short=True).split())
+    assert [one.moved for one in found.lines] == ["", "", OTHERWISE], "a change of the limit leaves the gap's change"
+
+
+def test_outputs_that_are_all_empty_are_told_of_first_and_put_an_answer_in_doubt():
+    data = make_result().data
+    empty = replace(data, empty={"a": data.items, "b": 3}, repeated={"a": data.items, "c": data.items})
+    assert one_output_of(empty) == {
+        "a": f"all {data.items} outputs of a are empty",
+        "c": f"all {data.items} outputs of c are the same",
+    }
+    told = ("all 140 outputs of a are empty",)
+    one = line("a", 0, "passed.", doubtful=True, warnings=told, one_output=told)
+    for page in (night(one).brief(9)[0], night(one).page):
+        assert f"In doubt: {told[0]} (all a)." in render(page, short=True).splitlines()
+
+
+def test_an_open_pair_has_the_cause_of_its_doubt_and_not_a_risk_that_it_does_not_state():
+    (warning,) = make_result(neighbours=0.007).data.warnings
+    said = _without_risk(warning.message)
+    assert said[0] == "V"
+    assert said.lower() in warning.message.lower()
+    assert "all a: " + said.partition(". ")[0] in " ".join(
+        brief(9, line("a", 3, "open.", doubtful=True, warnings=(said,))).split()
+    )
+
+
 def test_the_lines_of_the_last_nights_have_one_scale_and_a_night_in_each_column():
     gaps = {"small": (0.19, None, 0.19), "large": (0.57, 0.57, None), "alone": (None, None, 0.4)}
     lines = tuple(line(name, 0, "passed.", before="passed", nights=of) for name, of in gaps.items())
@@ -224,7 +283,7 @@ def test_the_lines_of_the_last_nights_have_one_scale_and_a_night_in_each_column(
     assert [[mark == "·" for mark in one] for one in drawn] == [[False, True, False], [False, False, True], []]
     assert drawn[0][0] < drawn[1][0], "a larger gap is taller, whatever its row"
     (bare,) = Summary(night="n", budget_p=0, lines=lines[2:], last_night="2026-01-01").page.tables
-    assert (ABOUT_NIGHTS in table.note, ABOUT_NIGHTS in bare.note) == (True, False)
+    assert (ABOUT_NIGHTS.strip() in table.note, ABOUT_NIGHTS.strip() in bare.note) == (True, False)
 
 
 def test_a_cause_that_pairs_share_is_said_once_above_all_else():
@@ -252,7 +311,10 @@ def test_each_cause_is_said_once_with_its_pairs_on_a_terminal():
     assert said[-1].startswith("  all o1"), "a pair stands there once"
     fewer = brief(1, *lines)
     assert (fewer.count(torn), fewer.count(full)) == (1, 0)
-    assert "4 others: 1 broken, 2 open, 1 passed in doubt (trouble: all n5, all d, all o0, all o1)" in fewer
+    assert (
+        "4 others: 1 broken, 2 open, 1 passed in doubt (open: all o0, all o1; broken: all n5; passed in doubt: all d)"
+        in " ".join(fewer.split())
+    )
 
 
 def test_a_pair_that_failed_has_its_row_before_causes_and_before_what_passed():
@@ -261,7 +323,7 @@ def test_a_pair_that_failed_has_its_row_before_causes_and_before_what_passed():
         line("torn", 2, "torn", why="torn.jsonl, line 4: this is no JSON"),
         line("f", 5, "failed.", shown="-100 (-100 to -12)"),
     ]
-    for most, others in ((1, "2 others: 1 wrong input, 1 passed (trouble: all torn)"), (9, "  all p ")):
+    for most, others in ((1, "2 others: 1 wrong input, 1 passed (wrong input: all torn)"), (9, "  all p ")):
         said = brief(most, *lines).splitlines()
         assert [row.split()[:4] for row in said[2:4]] == [
             ["pair", "state", "gap,", "points"],
@@ -306,8 +368,10 @@ def test_new_doubt_is_named_where_no_line_is_left_for_its_cause():
     new = line("new", 0, "passed.", doubtful=True, warnings=("36 of 60 verdicts changed.",))
     old = replace(new, name="all old", before="passed in doubt", outputs="same", same_as="2026-01-01")
     shown = {most: brief(most, *failed, new, old, line("p", 0, "passed.")) for most in (3, 5, 6)}
-    assert "5 others: 2 failed, 1 passed, 2 passed in doubt (trouble: all new)" in shown[3]
-    assert "3 others: 1 passed, 2 passed in doubt (trouble: all new)" in shown[5], "each that failed has its row first"
+    assert "5 others: 2 failed, 1 passed, 2 passed in doubt (passed in doubt: all new)" in shown[3]
+    assert "3 others: 1 passed, 2 passed in doubt (passed in doubt: all new)" in shown[5], (
+        "each that failed has its row first"
+    )
     assert "all new: 36 of 60" in shown[6]
 
 

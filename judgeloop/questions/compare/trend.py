@@ -15,7 +15,7 @@ from judgeloop.methods.stopping.rule import gap_bounds
 from judgeloop.questions.compare.result import EQUAL_BOUND, Comparison
 from judgeloop.report.page import Fact, Page, PageTable, Section, decided
 from judgeloop.report.pictures import IntervalRow, Scale
-from judgeloop.report.words import count, ends, shortened, signed, visible
+from judgeloop.report.words import count, shortened, signed, visible
 
 DRIFT_RISK = 0.05
 MOST_SHOWN = 30  # runs in a picture
@@ -36,14 +36,15 @@ PICKED, OTHERWISE, OTHER_MODEL, SAME = (  # why the test of drift does not count
     "by another model of the judge",
     "with the seed of an earlier run",
 )
+IN_A_WORD = {PICKED: "draws", OTHERWISE: "settings", OTHER_MODEL: "model", SAME: "seed"}
 
 
 class Point(NamedTuple):
     """A run: `gap` is the share that the second system won less the share that it lost.
 
-    `name` is its night or its date. `gap` and its interval are None where the items were picked, and `risk`
-    is that of each bound. `left_out` says why the test of drift does not count it; empty if it does. `changed` says
-    what is not that of the run before: the items, or the outputs of which systems.
+    `name` is its night or its date. `gap` and its interval are None where the items were picked. `risk` is that of each
+    bound, and `bounds` are both as the run's own page shows them. `left_out` says why the test of drift does not count
+    it; empty if it does. `changed` says what is not that of the run before: the items, or the outputs of which systems.
     """
 
     name: str
@@ -54,7 +55,7 @@ class Point(NamedTuple):
     interval: tuple[float, float] | None
     risk: float
     left_out: str
-    out: float | None  # the nearest gap that is ruled out, if any is
+    bounds: str
     judge: str
     changed: str = ""
 
@@ -173,9 +174,11 @@ def _bounds(runs: Sequence[Mapping[str, int | None]], risk: float) -> tuple[floa
 
 def _point(name: str, one: Comparison, reason: str) -> Point:
     risk = MISSES / 2 if one.gap_weighted else one.setup.risk_threshold
-    gap, interval, ruled_out = one.of(one.setup.systems[1])
+    second = one.setup.systems[1]
+    gap, interval, _ = one.of(second)
+    shown = one.bounds_of(second)
     return Point(
-        name, one.setup.systems, one.setup.run, one.judged, gap, interval, risk, reason, ruled_out, one.setup.judge
+        name, one.setup.systems, one.setup.run, one.judged, gap, interval, risk, reason, shown, one.setup.judge
     )
 
 
@@ -226,7 +229,7 @@ def page_of(trend: Trend) -> Page:
             one.run,
             f"{one.judged:,}",
             *_figures(one),
-            "no" if one.left_out else "yes",
+            f"no: {IN_A_WORD[one.left_out]}" if one.left_out else "yes",
             *[visible(one.judge)] * several,
             *[one.changed] * changed,
         )
@@ -288,6 +291,4 @@ def _row(one: Point, *, many: bool) -> IntervalRow:
 
 def _figures(one: Point) -> tuple[str, str]:
     """The gap and its interval as they are shown; empty where they are not known."""
-    gap = "" if one.gap is None else signed(one.gap)
-    interval = () if one.interval is None else ends(one.interval, out=one.out)
-    return gap, " to ".join(interval)
+    return "" if one.gap is None else signed(one.gap), one.bounds

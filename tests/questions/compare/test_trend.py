@@ -67,7 +67,7 @@ def test_runs_that_asked_otherwise_than_the_latest_are_not_counted(change):
 def test_the_table_names_the_judges_where_there_are_several():
     runs = [make_result(seed=seed, judge=judge) for seed, judge in enumerate(("human", "m:a", "m:a"))]
     (mixed,) = page_of(trend_of([Run("", one) for one in runs])).tables
-    assert [row[-2:] for row in mixed.rows] == [("no", "human"), ("yes", "m:a"), ("yes", "m:a")]
+    assert [row[-2:] for row in mixed.rows] == [("no: settings", "human"), ("yes", "m:a"), ("yes", "m:a")]
     (one,) = page_of(trend_of([Run("", one) for one in runs[1:]])).tables
     assert "judge" not in one.columns
 
