@@ -5,12 +5,12 @@ Reads a ledger, returns lines and names. `report/turned.py` compares two runs it
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, repeat
 from pathlib import Path
 from typing import NamedTuple
 
 from judgeloop.core.errors import some
-from judgeloop.core.outcomes import Outcome
+from judgeloop.core.outcomes import AnsweredBy, Outcome
 from judgeloop.core.records import PAIR
 from judgeloop.diagnostics.past_runs import PastRun, past_runs
 from judgeloop.engine.controls import NAME as CONTROL
@@ -24,8 +24,8 @@ from judgeloop.report.turned import turned_since
 from judgeloop.report.words import visible
 from judgeloop.runs.earlier import judged_alike
 from judgeloop.settings.setting import key
-from judgeloop.suite.line import DATE, Line, models_of, one_output_of, state_of
-from judgeloop.suite.other_judge import OtherModels
+from judgeloop.suite.line import DATE, Line, one_output_of, state_of
+from judgeloop.suite.other_judge import Models, OtherModels
 
 # Options that make another question.
 ASKED = ("not_worse", "min_gap", "near_tie", "half_width", "max_flips", "required_score")
@@ -306,3 +306,13 @@ def _known(note: RunNote) -> bool:
 
 def _ended(ledger: Address, run: PastRun) -> LastRun:
     return LastRun(run, None if run.decision is None else result_of(stored(ledger, run.id)))
+
+
+def models_of(result: RunResult) -> Models:
+    """The models that answered for each judge of a result; where no reply names another, the one that was asked for."""
+    found = zip(result.setup.judges, result.counts.answered_by or repeat(()), strict=False)
+    return tuple(
+        (judge, models or (AnsweredBy(judge.partition("/")[2], result.judged_items, "", ""),))
+        for judge, models in found
+        if models or (result.judged_items and "/" in judge and not (is_table(judge) or is_recorded(judge)))
+    )

@@ -6,19 +6,16 @@ Pure: values in, texts out. What pairs say together stands in `summary.py`.
 import re
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
-from itertools import repeat
 from typing import Any
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE
 from judgeloop.core.money import show_usd, to_usd
-from judgeloop.core.outcomes import AnsweredBy, Outcome
+from judgeloop.core.outcomes import Outcome
 from judgeloop.core.records import PAIR
-from judgeloop.judges.catalogue import is_recorded, is_table
 from judgeloop.ledger.records import NONE_AGAIN, AskedAgain
 from judgeloop.questions.compare.result import WORSE_FAILS
 from judgeloop.report.page import BADGES
 from judgeloop.report.records import DataNotes
-from judgeloop.report.result import RunResult
 from judgeloop.report.turned import NONE_TURNED, Since
 from judgeloop.report.words import count, sentence, visible
 from judgeloop.suite.in_common import EACH, FIRST, PairText
@@ -322,16 +319,6 @@ def state_of(outcome: Outcome | None, exit_code: int, *, doubtful: bool) -> str:
     if outcome is None:
         return ERRORS.get(exit_code, f"exit {exit_code}")
     return DOUBTFUL.get(outcome, outcome.said) if doubtful else outcome.said
-
-
-def models_of(result: RunResult) -> Models:
-    """The models that answered for each judge of a result; where no reply names another, the one that was asked for."""
-    found = zip(result.setup.judges, result.counts.answered_by or repeat(()), strict=False)
-    return tuple(
-        (judge, models or (AnsweredBy(judge.partition("/")[2], result.judged_items, "", ""),))
-        for judge, models in found
-        if models or (result.judged_items and "/" in judge and not (is_table(judge) or is_recorded(judge)))
-    )
 
 
 def one_output_of(data: DataNotes) -> dict[str, str]:

@@ -28,7 +28,8 @@ from judgeloop.report.result import FLIPS, RunResult
 from judgeloop.report.words import count, sentence, visible
 from judgeloop.runs.judging import WITHOUT_LIMIT
 from judgeloop.runs.prepared import LENGTH, Prepared
-from judgeloop.suite.line import DATE, NOTHING, Line, models_of, one_output_of
+from judgeloop.suite.changes import models_of
+from judgeloop.suite.line import DATE, NOTHING, Line, one_output_of
 from judgeloop.suite.settings import Pair, SuiteSettings
 
 # Of a judge that failed: each pair has tried it for a time of its own.

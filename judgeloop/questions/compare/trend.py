@@ -176,7 +176,7 @@ def _point(name: str, one: Comparison, reason: str) -> Point:
     risk = MISSES / 2 if one.gap_weighted else one.setup.risk_threshold
     second = one.setup.systems[1]
     gap, interval, _ = one.of(second)
-    shown = one.bounds_of(second)
+    shown = one.bounds_of(second, cell=True)
     return Point(
         name, one.setup.systems, one.setup.run, one.judged, gap, interval, risk, reason, shown, one.setup.judge
     )
