@@ -174,7 +174,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
     "{asked} right, {level}.",
     NoteCode.JUDGE_CHANGED: "The verdicts of {judge} are by {models:model}: {said}.",
-    NoteCode.JUDGE_REPLACED: "{judge} answers as {model} now, so {verdicts:verdict} of {before} did not count, and were asked again.",
+    NoteCode.JUDGE_REPLACED: "{judge} answers as {model} now: {verdicts:verdict} of {before} did not count, and had to be asked again.",
     NoteCode.CONTROLS_NOT_PASSED: f"{{judge}} was not shown to {TELL}: "
     "{right} of {asked} controls right, {level}. If your criteria ignore the question (valid JSON, tone), set "
     "`controls=off`; else use another judge.",
