@@ -33,7 +33,12 @@ FORM = "page 1"  # what a key means; part of the judge's identity
 ALONE = ""  # the name of a person who judges alone, without one
 SCORES = {"a": 1.0, "b": 0.0, "t": 0.5, "x": 0.5, "1": 0.0, "2": 0.25, "3": 0.5, "4": 0.75, "5": 1.0}
 BOTH_BAD = "both bad"
-ENDS = {StopKind.BUDGET: "budget", StopKind.ABSTENTIONS: "skips"}  # of which people hear
+ENDS = {  # of which people hear
+    StopKind.BUDGET: "budget",
+    StopKind.ABSTENTIONS: "skips",
+    StopKind.JUDGMENT_LIMIT: "open",
+    StopKind.POOL_EXHAUSTED: "open",
+}
 TICK_S, TELL_S = 1.0, 30.0
 
 

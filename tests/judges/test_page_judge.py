@@ -232,6 +232,23 @@ def test_nobody_waits_where_the_budget_holds_one_pair(tmp_path, monkeypatch):
     )  # fmt: skip
     assert finished.ending.stop.kind is StopKind.BUDGET
     assert 2 <= finished.ending.asked == len(person.shown) <= 11, "of a tenth to a whole second each"
+    assert person.end == "budget", "also who has nothing in hand when it ends"
+
+
+@pytest.mark.parametrize("items", [6, 40])
+def test_who_judged_up_to_a_limit_that_decides_nothing_hears_that_it_may_go_on(tmp_path, items):
+    finished, (person,) = judged(
+        tmp_path, [{"say": lambda pair: "s" if pair["number"] > 2 else "t"}], items=items,
+        limits=Limits(5, 6, max_abstentions=1.0),
+    )  # fmt: skip
+    assert finished.ending.stop.kind in {StopKind.JUDGMENT_LIMIT, StopKind.POOL_EXHAUSTED}
+    assert person.end == "open"
+
+
+def test_who_judged_up_to_a_decision_hears_that_it_is_over(tmp_path):
+    finished, (person,) = judged(tmp_path, [{"say": better}], limits=Limits(5, 12))
+    assert finished.ending.winner is not None
+    assert person.end == "decided"
 
 
 def test_the_terminal_says_how_far_the_budget_goes_and_how_many_it_holds(tmp_path, capsys):

@@ -59,7 +59,7 @@ STATES = {
     "wait": "waits({others: true})",
     "wait at the last": "now.progress.mine = 3; waits({others: false, last: 'a'})",
     "wait for money": "waits({others: true, money: true})",
-    **{f"over {why}": f"over('{why}')" for why in ("decided", "stopped", "budget", "skips", "failed")},
+    **{f"over {why}": f"over('{why}')" for why in ("decided", "open", "stopped", "budget", "skips", "failed")},
     **{why: f"refused(new Gone('{why}'))" for why in ("elsewhere", "taken", "away", "link")},
     "start": "now.progress.judged = 0; now.time = {each_s: 100, usual_s: 4500}; start()",
     "start of an hour and more": "now.start.people = 1; now.time = {each_s: 180, usual_s: 8100}; start()",

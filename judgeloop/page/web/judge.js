@@ -183,12 +183,14 @@ const about = (seconds) => { // no more exact than it is known
   return seconds < 45 ? "half a minute" : minutes === 1 ? "a minute" : seconds < 5400 ? `${fives(minutes, Math.round)} min` : `${Math.floor(halves / 2)}${halves % 2 ? "½" : ""} h`;
 };
 const minutesOf = (seconds) => (seconds < 90 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`);
+const SEES = "Whoever runs this sees what came of it. Until now not even they knew who leads.";
 function over(why) {
   if (why === "stopped") message("Stopped", "The run was stopped", "Your answers are saved. Nothing more is asked now.", mine(), null, "If the run goes on, the same link works again.");
   else if (why === "budget") message("Stopped", "The budget is used up", "Your answers are saved. Nothing more is asked now.", mine(), null, "If the run goes on, the same link works again.");
   else if (why === "skips") message("Stopped", "Too much was skipped", `Your answers are saved. More ${thing()}s were skipped than the run allows.`, mine(), null, "Whoever runs this is told, and may ask about them again: the same link works then.");
+  else if (why === "open") message("Done", "Nothing more is asked now", "Your answers are saved. Whoever runs this may go on; the same link works then. Thank you.", mine(), null, SEES);
   else if (why === "failed") message("Thank you", "Nothing more is asked of you now", "Some of what you were shown has a known answer, and you gave another one more than once. Whoever runs this has been told, and can say more. Your answers are saved, and stay.", mine());
-  else message("Done", "That was all. Close the page.", "Nobody has to judge anything further. Thank you.", mine(), null, "Whoever runs this sees what came of it. Until now not even they knew who leads.");
+  else message("Done", "That was all. Close the page.", "Nobody has to judge anything further. Thank you.", mine(), null, SEES);
 }
 function pause() {
   if (now.view !== "judge") return;
