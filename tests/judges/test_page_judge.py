@@ -265,7 +265,7 @@ def test_the_terminal_says_how_far_the_budget_goes_and_how_many_it_holds(tmp_pat
 
     short = asyncio.run(said(5 * 10**12, 4))
     assert "about 62 are judged" in short
-    assert "after about 4 at 45 s each." in short
+    assert "pays for about 4 pairs, at 45 s each." in short
     assert "(with 162, most would decide)" in asyncio.run(said(None, None, needs=162))
     assert "$5.00 holds 1 at a time, as $3.33" in short
     enough = asyncio.run(said(80 * 10**12, None))
@@ -275,7 +275,7 @@ def test_the_terminal_says_how_far_the_budget_goes_and_how_many_it_holds(tmp_pat
     assert "Usually about 37 more are judged, at most 43 more (40 are known), about 30 min of" in one, "of one kind"
     one = asyncio.run(said(None, 50, asked=41, most=83, skipped=1, usual=(45, 77)))
     assert "about 37 more are judged, at most 42 more (40 are known)" in one
-    assert "after about 10 more at 45 s each." in one
+    assert "pays for about 10 more pairs, at 45 s each." in one
     one = asyncio.run(said(None, None, asked=40, needs=162))
     assert "At most 71 more are judged (40 are known), about 55 min" in one
     assert "(with 122 more, most would decide)" in one
