@@ -164,7 +164,8 @@ class Asking(Generic[R]):
 
         config, systems = ready.config, ready.pool.systems
         most = ready.most_judgments
-        groups = f" ({ready.most_for_groups:,} more for groups)" if ready.most_for_groups else ""
+        decide = most - ready.most_for_groups
+        groups = f", {decide:,} of them for the decision" if ready.most_for_groups else ""
         recorded = " of recorded costs" if ready.inputs.rehearses else ""
         budget = "" if config.budget_p is None else f" and {show_usd(config.budget_p)}{recorded}"
         so_far = self.question.load().so_far
@@ -176,7 +177,7 @@ class Asking(Generic[R]):
         return watching(
             f"{self.question.name}: {asked}, "
             f"{count(len(ready.pool), 'item')}, judged by {shortened(judges, LONGEST_NAME)}, "
-            f"at most {count(most - ready.most_for_groups, 'judgment')}{groups}{budget}",
+            f"at most {count(most, 'judgment')}{groups}{budget}",
             most,
             config.budget_p,
             lambda tally, longest: so_far(tally, systems, longest),

@@ -201,7 +201,8 @@ def _show(*, run: str | None, json: bool, quiet: bool, details: bool, output: tu
         result = result_of(kept, shown=config.report_texts)
     values = result.to_json(as_flags) if json else {}
     sealed = result.sealed()
-    more = "" if quiet or sealed is not result else all_of_it(shown.id, page=not output)
+    files = f"Report: {', '.join(map(str, output))}. " if output else ""
+    more = "" if quiet or sealed is not result else f"{files}{all_of_it(shown.id, page=not output)}"
     text = f"{render(sealed.page.said(as_flags), width=columns(), paint=paint, short=True, more=more)}\n"
     if details:
         about = {1: "this system", 2: "these two in this order"}.get(len(result.setup.systems), "just these systems")

@@ -76,6 +76,7 @@ class Shown(enum.StrEnum):
 NOBODY = -1  # in the place of the number of a judge
 TIE = 0.5  # the score of a verdict that prefers neither system
 ROUNDING = 1e-12  # so that decimal scores that differ by exactly the margin tie
+SKIPPED = "skipped"  # why a person gave no verdict who gives no reason
 IDENTICAL = "the outputs are identical"  # the reason of a tie that no judge is asked about
 FOR_A, FOR_B = " for A", " for B"  # behind a judge's figures of the output that it saw first, and of the other
 PAIR = 2  # systems, of which each item has one judgment

@@ -250,7 +250,7 @@ class Window:
         if self._running:
             await first_of(asyncio.wait(self._running), state.interruption.abandoned.wait())
         if state.interruption.abandoned.is_set():
-            state.halt(state.interruption.why)
+            state.halt(state.interruption.given_up(sum(not task.done() for task in self._running)))
         if state.reason is not None:
             state.is_over()
         for task, _ in self._admitted:

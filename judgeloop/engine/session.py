@@ -39,7 +39,7 @@ import numpy as np
 from judgeloop.core.errors import InputError, SessionError
 from judgeloop.core.outcomes import Ending, Estimate, StopKind, StopReason
 from judgeloop.core.protocols import Believer, Check, Estimator, Further, Selector, StoppingRule, T
-from judgeloop.core.records import MODELS_ABSTAIN, Abstention, Answer, Choice, Draws, Key, Label, Step
+from judgeloop.core.records import MODELS_ABSTAIN, SKIPPED, Abstention, Answer, Choice, Draws, Key, Label, Step
 
 # The keys of the labels in the decision, by position; the positions are in the order entered.
 Active = dict[int, tuple[Key, ...]]
@@ -452,7 +452,8 @@ class Session(Generic[T]):
             return StopReason(StopKind.JUDGE_FAILED, said)
         of_systems = all(one.of_system for one in lacking)
         kind = StopKind.SYSTEM_FAILED if of_systems else StopKind.ABSTENTIONS
-        return StopReason(kind, f"no verdict on {of}, {few}; the last reason: {last}")
+        why = "" if last == SKIPPED else f"; the last reason: {last}"
+        return StopReason(kind, f"no verdict on {of}, {few}{why}")
 
 
 @final

@@ -220,6 +220,17 @@ class Interruption:
         for closed in self._closes:
             closed.set()
 
+    def given_up(self, calls: int) -> StopReason:
+        """Why a run halts that gave up so many calls in flight: what had waited beyond a deadline had no reply."""
+        if self.why.kind is not StopKind.DEADLINE or not calls:
+            return self.why
+        said = (
+            "1 call had no reply, and was given up"
+            if calls == 1
+            else f"{calls:,} calls had no reply, and were given up"
+        )
+        return replace(self.why, sentence=f"{self.why.sentence}; {said}")
+
     def closed(self) -> asyncio.Event:
         """An event for one run: set when it sends nothing more, not even what is reserved."""
         closed = asyncio.Event()

@@ -55,7 +55,7 @@ class _Form:
     def answer(self, key: str) -> records.Answer | None:
         """The answer for `key`; None if the key is not an answer."""
         if key == SKIP:
-            return records.Abstention("skipped")
+            return records.Abstention(records.SKIPPED)
         return records.Verdict(self.scores[key]) if key in self.scores else None
 
 

@@ -350,7 +350,7 @@ def check_extra() -> None:
 def _answer(given: Given) -> records.Answer:
     """What a key says: a skip is no verdict, and "both bad" a tie that says so."""
     if given.key == "s":
-        return records.Abstention(given.note or "skipped")
+        return records.Abstention(given.note or records.SKIPPED)
     said: list[Any] = [BOTH_BAD] if given.key == "x" else []
     return records.Verdict(SCORES[given.key], reason=": ".join([*said, *([given.note] if given.note else [])]))
 

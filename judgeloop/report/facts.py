@@ -12,13 +12,14 @@ from judgeloop.core.outcomes import LAST_FAILED, TELL, Condition, Control, Contr
 from judgeloop.core.records import NO_TOKENS, PAIR, USUAL_FLIPS, Population, Usage
 from judgeloop.core.spend import Spend
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
+from judgeloop.report.before import tested_before
 from judgeloop.report.generated import given
 from judgeloop.report.leanings import said_of
 from judgeloop.report.notes import Note, NoteCode
 from judgeloop.report.page import BADGES, COST, Fact, Section, costs, told
 from judgeloop.report.records import said_ends
-from judgeloop.report.result import FLIPS, ID, TOO_OFTEN, RunResult
-from judgeloop.report.words import about, count, dollars, per_cent, plural, sentence, shortened, stopped, times, visible
+from judgeloop.report.result import FLIPS, TOO_OFTEN, RunResult
+from judgeloop.report.words import about, count, dollars, per_cent, plural, sentence, shortened, stopped, visible
 
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
 LONGEST_CAUSE = 600  # characters of why a run ended, in its headline
@@ -84,7 +85,7 @@ def shared(result: RunResult, *, paid: bool = True) -> list[Fact]:
 
     return told(
         *([costs(_cost(result))] if paid else []),
-        Fact("asked", Section.RISK, "before", asked(result), first=(result.risk_in_all or 0.0) < TOO_OFTEN),
+        Fact("asked", Section.RISK, "before", tested_before(result), first=(result.risk_in_all or 0.0) < TOO_OFTEN),
         Fact("next", Section.NEXT, "next", " ".join(one.message for one in result.advice), first=True),
         *(Fact(f"warning.{one.code}", Section.WARNING, "", one.message, first=said(one)) for one in result.warnings),
         Fact("fails", Section.GATE, "fails", "; ".join(one.sentence for one in _also_fail(result)), first=True),
@@ -134,28 +135,6 @@ def _limits(held: Sequence[tuple[int, int]]) -> Iterator[str]:
     """
     for drawn, limit in held:
         yield f"{limit:,} from draw {drawn + 1:,} on" if drawn else count(limit, "judgment")
-
-
-def asked(result: RunResult) -> str:
-    """How often these outputs met before, and their baseline else; how many wrong answers all of it may bring."""
-    before, (baseline, others) = result.asked_before, result.others_before
-    left, parts = len(before.risks) - before.answered, list[str]()
-    if before.times:
-        these = "these two" if len(result.setup.systems) == PAIR else "these outputs"
-        by = "by people " if result.by_hand else "by this judge " if len(result.setup.judges) == 1 else ""
-        how = "" if not left else ", without an answer" if left == before.times else f", {left:,} without an answer"
-        named = "".join(f" (run {run[:ID]} named {visible(name)})" for run, name in before.named.items())
-        parts.append(f"{these} were compared {by}{times(before.times)} on these items{how}{named}")
-    if others:
-        by = "by this judge " if len(result.setup.judges) == 1 and not result.by_hand else ""
-        parts.append(f"others were tried against {visible(baseline)} in {count(others, 'other test')} {by}".rstrip())
-    if not parts:
-        return ""
-    number, runs = f"{(wrong := result.wrong_in_all or 0.0):.4g}", before.times + others + 1
-    at_most = f"the chance of a wrong answer in these {runs:,} tests together is at most {number}"
-    if wrong >= 1:  # a sum of chances is no chance
-        at_most = f"of these {runs:,} answers at most {number} are expected to be wrong"
-    return f"{', and '.join(parts)}; {at_most}"
 
 
 def state(outcome: Outcome) -> str:
@@ -222,8 +201,7 @@ def judged_of(result: RunResult, drawn: str = "") -> str:
     """How much was judged of what; `drawn` says how those were chosen that are not all."""
     if not result.data.several:
         all_of_them = result.judged == result.queries_in_all
-        first = "the first " * bool(not drawn and result.answer.answered and answered_beyond(result))  # they decide
-        return f"{'all' if all_of_them else f'{first}{result.judged_in_words}{drawn} of'} {of_items(result)}"
+        return f"{'all' if all_of_them else f'{result.judged_in_words}{drawn} of'} {of_items(result)}"
     verdicts = sum(row.in_decision and row.score is not None for row in result.labels)
     families = "" if result.judged == result.data.families else f"{result.judged:,}{drawn} of "
     every = "all " if verdicts == result.items else ""
@@ -241,8 +219,11 @@ def identical(result: RunResult) -> str:
 
 
 def unjudged(result: RunResult, how: str = ", counted against both") -> str:
-    """How many got no verdict, behind how many were judged, and `how` they count; how many more people answered."""
-    silent = silent_of(result)
+    """How many got no verdict, behind how many were judged, and `how` they count; how many more people answered.
+
+    Where the judge failed, the item whose calls did so is no measure of them.
+    """
+    silent = 0 if result.halt.kind is StopKind.JUDGE_FAILED else silent_of(result)
     said = f"; {silent:,} {'skipped' if result.setup.by_hand else 'more without a verdict'}{how}" if silent else ""
     return f"{said}{more_answered(result)}"
 
@@ -251,7 +232,7 @@ def more_answered(result: RunResult) -> str:
     """How many answers people gave on draws after those that count, behind these; empty for none."""
     beyond = answered_beyond(result)
     if result.answer.answered and beyond:
-        return f"; {beyond:,} more answered, not needed"
+        return f"; {beyond:,} more known, not needed"
     return f"; {count(beyond, 'more answer')} in the ledger" if beyond else ""
 
 
@@ -411,7 +392,7 @@ def of_the_run(result: RunResult, max_flips: float | None, *, cut: bool = False)
             )
     if max_flips is not None and result.counts.judged:
         yield _flips(result, max_flips)
-    elif result.setup.order is not None and result.counts.judged:
+    elif result.setup.order is not None and result.counts.judged and not result.by_hand:
         counts, one_way = result.counts, result.setup.order in ONE_WAY
         changed = f"{counts.flips_in_all:,} of the {count(counts.both_in_all, 'verdict')} asked in both orders changed"
         found = "each pair was shown in one order" if one_way else changed

@@ -133,7 +133,7 @@ def worse_in(system: str, rows: Sequence[GroupRow], cut: str) -> tuple[str, str]
         where = f"is worse in group{'s' * (len(worse) > 1)} {some(worse)}"
     else:
         where = "is not shown to be worse in any group" if left else "is worse in no group"
-    open_ = cut or f"{len(left):,} of {len(rows):,} {'has' if len(left) == 1 else 'have'} no answer"
+    open_ = cut or f"{len(left):,} of {count(len(rows), 'group')} {'has' if len(left) == 1 else 'have'} no answer"
     return f"{system} {where}{f'; {open_}' if left else ''}", f"open: {some(left)}" if left and not cut else ""
 
 

@@ -187,7 +187,7 @@ class Page:
 
     def sealed(self, run: str) -> Page:
         """The page as those may see it who go on to judge the run: without what may say who leads."""
-        how = f"Votes and gap would sway whoever goes on to judge. `judgeloop runs show {run} --details` shows them."
+        how = f"Votes and gap are left out, as they would sway whoever goes on. `judgeloop runs show {run} --details` shows them."
         kept = tuple(one for one in self.facts if one.key in OPEN or one.section is Section.AGAIN)
         page = replace(self, facts=kept, tables=(), pictures=(), figures={})
         return page.with_facts(Fact(SEALED, Section.EVIDENCE, "so far", how, first=True))

@@ -413,7 +413,8 @@ class RunResult(Part):
             alone = sum(bool(one.outcome.exit_code) for one in self.conditions[1:]) == 1
             more = (note(NoteCode.MORE_FLIPS, share=share),) if share <= MOST_FLIPS and alone else ()
             return (*self._one_output, note(NoteCode.STEADIER_JUDGE), *more)
-        if self.answer.answered and not cut:
+        turned = any(one.outcome is Outcome.FAILED for one in self.conditions[1:])  # by no further judgment
+        if turned or (self.answer.answered and not cut):
             return self.to_claim_more()
         if self.lost_to_failures:
             held = self._held_by_failures() if stop is StopKind.BUDGET else (note(NoteCode.FIX),)

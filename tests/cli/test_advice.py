@@ -57,7 +57,7 @@ def test_items_without_a_verdict_stand_beside_those_that_are_judged(by_function)
     shown, result = commandline.shown_and_found(*command, JUDGELOOP_MAX_ABSTENTIONS="0.5")
     assert (result["judged"], result["abstentions"], result["stop_reason"]) == (23, 7, "pool_exhausted")
     said = unwrapped(shown.stdout)
-    assert "23 of 30 items, by python:mine:judge; 7 more without a verdict, taken as the worst case" in said
+    assert "23 of 30 items, by python:mine:judge; 7 more without a verdict, counted against both" in said
     assert "all were asked about, and 7 got no verdict" in said
     assert "left to judge" not in said
 
@@ -204,7 +204,7 @@ def test_what_only_groups_are_asked_about_is_apart_in_the_first_line_and_they_st
         Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     command = by_function("return 'A' if 'good' in first else 'B'", "--by-group", "report", "--max-judgments", "20")
     done = commandline.judgeloop(*command, JUDGELOOP_DETAILS="false")
-    assert "at most 20 judgments (10 more for groups) and $5.00" in unwrapped(done.stderr)
+    assert "at most 30 judgments, 20 of them for the decision and $5.00" in unwrapped(done.stderr)
     assert "groups a is better in x, y" in unwrapped(done.stdout)
 
 

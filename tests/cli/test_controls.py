@@ -287,7 +287,7 @@ def test_a_judge_that_changes_within_a_gate_ends_it(judge):
     assert done.exit_code == 4
     said = unwrapped(done.stderr)
     assert "answered as judge-1, then as judge-2" in said
-    assert "Run it again" in said
+    assert "Rerun the command" in said
     assert json.loads(Path("verdict.json").read_text())["stop_reason"] == "judge_changed"
     assert "exit code 4" in Path("verdict.xml").read_text()
     done = compare(server, *TIES, "-o", "again.json")

@@ -142,7 +142,7 @@ def test_the_score_comes_first_with_its_interval(drawing):
     first, *rest = done.stdout.splitlines()
     assert re.fullmatch(r"✓ DECIDED: mine scores about 0\.\d+ out of 1 \(0\.\d+ to 0\.\d+\) on these 60 items\.", first)
     assert [line.split()[0] for line in rest if re.match(r"  \w", line)][:2] == ["judged", "interval"]
-    assert "at every look, at most 1 in 10 such intervals miss the score" in unwrapped(done.stdout)
+    assert "read at any time, at most 1 in 10 such intervals miss the score" in unwrapped(done.stdout)
 
 
 def test_one_output_is_shown_at_a_time_and_no_system_is_named(server, drawing):
@@ -211,7 +211,7 @@ def test_money_that_ends_before_leaves_what_is_known_and_what_would_do(drawing):
     assert done.exit_code == 3
     assert re.match(
         r"\? OPEN: mine scores about 0\.\d+ out of 1 \(0\.\d+ to 0\.\d+\) on these 60 items; not yet within 0\.01: "
-        r"the budget does not cover the next judgment at its maximum cost\. judged",
+        r"\$0\.0\d+ of the budget is left, and the next judgment may cost up to \$0\.0\d+\. judged",
         unwrapped(done.stdout),
     )
     assert "Score so far" not in done.stdout
@@ -235,7 +235,7 @@ def test_money_that_ends_before_the_least_number_of_judgments_decides_nothing(dr
     for width in ([], ["--half-width", "0.01"]):
         done = judgeloop(*drawing, "--budget", budget, *width)
         assert done.exit_code == 3
-        assert done.stdout.startswith("? OPEN: no estimate yet of mine on these 60 items: the budget does not cover")
+        assert done.stdout.startswith("? OPEN: no estimate yet of mine on these 60 items: $0.00")
         assert "% interval" not in done.stdout
         assert "A dry run says" in unwrapped(done.stdout)
 

@@ -273,6 +273,10 @@ def test_several_members_of_a_family_bet_on_the_mean_of_their_verdicts(tmp_path)
     assert 3 * result.judged <= result.asked <= judged
     assert result.to_dict()["drawn"] == 90
     assert result.limit == 90, "the limit is one of judgments"
+    gap, lower, upper = (line.points[-1][1] for line in result.course)
+    assert (gap, lower, upper) == (-100 * result.gap, *(-100 * end for end in result.bounds[::-1])), (
+        "seen from the second"
+    )
     said = result.page.text("judged").split(",")[0]
     assert said == f"{3 * result.judged} items of {result.judged} of 30 families"
     assert "do not count" not in result.page.text("votes")

@@ -93,7 +93,7 @@ def test_what_must_hold_stands_on_top_with_whether_it_does():
     open_ = required(undecided(not_worse=0.1, rule="bets"))
     assert next(iter(open_.values())) == "? OPEN"
     assert next(iter(open_)).startswith(
-        "large must not be worse than small by 10 points or more, nor be shown to be worse at all (gap of large: -"
+        "large passes if shown to be less than 10 points behind small, and fails if shown to be behind at all (gap of large: -"
     )
     assert not required(make_result())
 
@@ -160,7 +160,7 @@ def test_a_gap_among_picked_items_is_not_drawn_as_one_of_all():
 
 def test_the_cost_of_judging_everything_is_at_the_mean_of_this_run():
     result = make_result()  # 0.042 dollars for 20 calls, and about 1.9 calls for each of 100 items
-    assert told(result, Section.COST)["cost"].endswith("; the other 90 would cost about $0.36 more")
+    assert told(result, Section.COST)["cost"].endswith("; the rest would cost about $0.36 more")
     assert result.usd_of_all == pytest.approx(0.042 / 20 * 1.9 * 100)
 
 
@@ -200,7 +200,7 @@ def test_a_live_system_is_shown_with_its_price_and_seconds():
     spend = replace(result.spend, remembered=0, outputs_p=2 * 10**10)
     costs = told(replace(result, spend=spend), Section.COST)
     assert "($0.020 for outputs, $0.0010 for judging)" in costs["calls"]
-    assert costs["cost"].endswith("; the other 90 would cost about $0.0090 more"), "judging alone: 0.001 for 10 of 100"
+    assert costs["cost"].endswith("; the rest would cost about $0.0090 more"), "judging alone: 0.001 for 10 of 100"
     assert "all 100" not in told(result, Section.COST)["cost"], "some were paid for before"
 
 
@@ -277,12 +277,10 @@ def test_bounds_that_hold_one_by_one_say_so_where_several_may_be_the_best(tmp_pa
     (table,) = result.page.tables
     assert len(result.near_best) > 1
     for shown in (result.to_text(), result.to_markdown(), result.to_html()):
-        assert "Each of these bounds holds by itself." in shown
+        assert "They need not all hold at once" in shown
     assert table.note in drawn(result)[-1].note
     decided = selected(tmp_path, baseline="chatty")
-    assert (
-        "Each of these bounds holds by itself. Those of the first picture hold all at once" in drawn(decided)[-1].note
-    )
+    assert "They need not all hold at once: those of the first picture do" in drawn(decided)[-1].note
     assert "one by one" not in decided.page.tables[0].note
 
 

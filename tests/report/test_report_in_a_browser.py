@@ -158,7 +158,7 @@ def test_the_page_of_a_night_clips_no_column(chromium, tmp_path, width, dark):
             outcome=outcome,
             systems=("production", "assistant-large-instruct-2026-07"),
             winner="assistant_large_instruct_2026_07",
-            shown="-100 (-100 to below 0)",
+            shown="-100 (at least -100, less than 0)",
             nights=tuple(n / 10 for n in range(7)),
             judged=1_234,
             charged_p=9_700_000_000,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.catalogue import rule_row
-from judgeloop.core.outcomes import ANSWERS, Ending, Finished, StopKind, Tally, WithProxy
+from judgeloop.core.outcomes import ANSWERS, Ending, Finished, StopKind, Tally, WithProxy, scores_of
 from judgeloop.core.records import Item, Pool, Verdict
 from judgeloop.ledger.records import RunNote
 from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
@@ -139,10 +139,12 @@ def _course(tally: Tally, bounds: NDArray[np.float64] | None) -> tuple[Curve, ..
     if bounds is None or bounds.shape[1] < FEWEST_LOOKS or len(tally.preferences) != bounds.shape[1]:
         return ()
     observed = [one.observed if isinstance(one, WithProxy) else one for one in tally.preferences]
-    verdicts = np.array([np.nan if one is None else one for one in observed]) * -1
+    verdicts = np.array([np.nan if one is None else scores_of(one)[1] for one in observed])
     known = np.cumsum(~np.isnan(verdicts))
     gaps = np.cumsum(np.nan_to_num(verdicts)) / np.maximum(known, 1)
-    lines: list[tuple[Role, NDArray[np.float64]]] = [("lead", gaps), ("bound", bounds[1]), ("bound", 0.0 - bounds[0])]
+    # As at the end (`with_seen`): bounds that earlier verdicts had narrowed beyond the gap claim less.
+    low, high = np.minimum(bounds[1], gaps), np.maximum(0.0 - bounds[0], gaps)
+    lines: list[tuple[Role, NDArray[np.float64]]] = [("lead", gaps), ("bound", low), ("bound", high)]
     return tuple(Curve("", role, tuple(enumerate((100 * values).tolist(), start=1))) for role, values in lines)
 
 

@@ -16,6 +16,7 @@ from judgeloop.methods.stopping.rule import at_most, far_behind, points, show_ri
 from judgeloop.questions.compare import proxy
 from judgeloop.questions.compare.result import BETS, ONCE, WORSE_FAILS, Comparison, ScoreFigures
 from judgeloop.report import facts as said
+from judgeloop.report.before import tested_before
 from judgeloop.report.facts import DRAWN_WHOLE, NO_RISK
 from judgeloop.report.groups import GroupRow, group_table, turned
 from judgeloop.report.notes import NoteCode
@@ -38,6 +39,7 @@ from judgeloop.report.words import (
 
 SETTLED, EDGE = 10, 0.12  # of a picture: the part of the draws before which bounds may leave it; its room for names
 MINUS = "\N{MINUS SIGN}"
+RULED_OUT = "What it does not reach is ruled out"  # of a band of bounds
 SAME_RISK = 1e-9  # a stated risk that differs by less is the one that was chosen
 SEARCHED = ", unless an earlier search of these items chose the two"
 CONDITIONS = {  # without which a stated risk does not hold, by the warning that doubts it
@@ -95,7 +97,7 @@ def facts(result: Comparison) -> list[Fact]:
     alike = said.identical(result)
     by = f", by {said.judged_by(result)}"
     if result.alike:
-        alike, by = " with identical outputs", f" ({said.judged_by(result)} was asked about none)"
+        alike, by = ", all with identical outputs", f": {said.judged_by(result)} was asked about none"
     recorded = result.recorded
     own = [
         Fact(
@@ -289,7 +291,7 @@ def _for_a_paper(result: Comparison) -> str:
         return f"{said_of}; p {p} (two-sided exact sign test)."
     if not (claim := _claimed(result, said.on_items(result.about, result.items, families=result.data.units))):
         return f"{said_of}."
-    condition, before = _condition(result), said.asked(result)
+    condition, before = _condition(result), tested_before(result)
     risk = f"At a risk of {setup.risk_threshold:g}{condition and f', {condition}'}"
     return f"{said_of}. {risk}, {claim}.{before and f' Before, {before}.'}"
 
@@ -347,7 +349,10 @@ def _votes(result: Comparison) -> str:
     wins, counts = f"{won:,}{unit} for {visible(first)}, {lost:,} for {visible(second)}", result.counts
     aside = 0 if unit else counts.asked - counts.judged - counts.abstentions - counts.ahead
     more = f"; {aside:,} more were judged, but do not count in the decision" if aside else ""
-    return f"{wins}, {count(result.ties, 'tie')}{more}"
+    changed = f", {counts.flips:,} of them changed with the order" if counts.flips and not unit else ""
+    differ, same = len(result.setup.judges) > 1 and result.setup.by_hand, counts.agreement
+    changed = f"; the two said the same on {same.same:,} of {same.items:,}" if differ and same else changed
+    return f"{wins}, {count(result.ties, 'tie')}{changed}{more}"
 
 
 def _gap(result: Comparison) -> str:
@@ -637,7 +642,8 @@ def _narrowing(result: Comparison) -> tuple[Chart, ...]:
             "items asked about" if silent else "judgments",
             (Curve(signed(last / 100).replace("-", MINUS), "lead", gap.points), lower, upper, *lines),
             note=f"The band: bounds of the gap, each wrong with a chance of at most {result.setup.risk_threshold:g}, "
-            f"however often one looks. What it does not reach is ruled out.{aside}",
+            f"however often one looks. {'Nothing is claimed before the run ends' if result.answer.broke_off else RULED_OUT}.{aside}",
+            up="gap, in points",
             above=f"{name} better",
             below=f"{other} better",
             band=(lower.points, upper.points),

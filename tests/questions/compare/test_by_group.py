@@ -116,7 +116,7 @@ def test_what_did_not_pass_is_named_whole_and_a_bound_beyond_0_is_never_0(asked,
     said = {case.get("name"): failure.get("message") for case in cases for failure in case.iter("failure")}
     for name in worse:
         assert name in said["groups"]
-        assert re.search(r"; gap -\d+ points \(-\d+ to (-\d+|below 0)\)", said[f"group {name}"])
+        assert re.search(r"; gap -\d+ points \((at least -\d+, less than 0|-\d+ to -\d+)\)", said[f"group {name}"])
 
 
 def test_where_the_judge_failed_no_group_and_no_condition_passes(tmp_path, chat_server):

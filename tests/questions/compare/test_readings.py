@@ -80,8 +80,8 @@ def test_what_is_read_off_a_run_is_what_it_was_asked(outputs):
 def test_a_bound_that_excludes_a_gap_of_0_says_so_as_the_run_does():
     tally = Tally(items=100, wins=(6, 15), ties=3)
     run = make_result(tally=tally, winner=1, guarantee="proved", rule="bets")
-    assert run.bounds_of("large") == "above 0 to +69"
-    assert reading(run, 0.9).text("gap") == "large +38 points against small (above 0 to +69)"
+    assert run.bounds_of("large") == "more than 0, at most +69"
+    assert reading(run, 0.9).text("gap") == "large +38 points against small (more than 0, at most +69)"
 
 
 def test_what_is_read_off_a_run_never_looks_like_the_margin_and_keeps_the_doubts_of_the_run(outputs):
@@ -97,7 +97,7 @@ def test_what_is_read_off_a_run_never_looks_like_the_margin_and_keeps_the_doubts
     assert found["sentence"].startswith("FAILED: warnings fail here. Otherwise it passes: ")
     assert found["warnings"] == [one["message"] for one in run["warnings"]] != []
     said = command("runs", "show", run["run"], "--not-worse", f"{margin:.6f}").stdout
-    shown = float(re.search(r"against old \((?:above )?([-+.\d]+) to", said)[1])
+    shown = float(re.search(r"against old \((?:more than )?([-+.\d]+)(?: to|,)", said)[1])
     assert shown > -100 * round(margin, 6) or "(above" in said
     assert "chose these two of 3 systems" in " ".join(said.split())
 

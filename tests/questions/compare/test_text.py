@@ -157,7 +157,7 @@ def test_an_end_that_the_answer_rules_out_is_no_part_of_the_interval():
         {one.key: one.value for one in facts(replace(passed, bounds=(low, 0.7)))}["gap"]["bounds"]
         for low in (0.0, 0.09)
     ]
-    assert found[0].startswith("above 0 to ")
+    assert found[0].startswith("more than 0, at most ")
     assert found[1].startswith("+9 to ")
 
 
@@ -198,7 +198,7 @@ def test_no_risk_is_stated_without_a_leader(result):
         (replace(SPEND, budget_p=None), "$0.042, $0.021 of it now"),
         (replace(SPEND, now_p=0), "$0.042 of $5.00, $0.00 of it now"),
         (replace(SPEND, run_p=0, now_p=0, answers_p=0), "$0.00 of $5.00"),
-        (replace(SPEND, run_p=10**9), "$0.0010 of $5.00"),
+        (replace(SPEND, run_p=10**9), "$0.0010 of $5.00, after $0.041 in earlier runs"),
         (replace(SPEND, budget_p=None, known=False), "an unknown amount"),
         (replace(SPEND, run_p=6 * 10**12, over_p=1), "BUDGET EXCEEDED: $6.00 of $5.00"),
         (replace(SPEND, run_p=0, rehearsed_p=6 * 10**12), "$0.00 of $5.00, and $6.00 of recorded costs"),
@@ -459,8 +459,8 @@ def test_a_gap_that_the_sampling_biases_is_never_shown_as_plain(result, plain, s
 @pytest.mark.parametrize(
     ("options", "bounds", "shown"),
     [
-        ({}, (0.0, 0.61), "(above 0 to +61 on all items)"),
-        ({"min_gap": 0.1}, (-0.1, 0.61), "(above -10 to +61 on all items)"),
+        ({}, (0.0, 0.61), "(more than 0, at most +61 on all items)"),
+        ({"min_gap": 0.1}, (-0.1, 0.61), "(more than -10, at most +61 on all items)"),
         ({"min_gap": 0.1}, (-0.04, 0.61), "(-4 to +61 on all items)"),
         ({"min_gap": 0.1}, (-0.004, 0.61), "(-0.4 to +61 on all items)"),
         ({"guarantee": None}, (-0.41, 0.61), "(-41 to +61 on all items)"),
@@ -520,7 +520,7 @@ def test_a_panel_is_named_with_how_often_and_how_far_beyond_chance_it_agrees(vot
         (ControlTally(0, 5, 0, 0, Control.FAILED), "openai/m cannot tell an answer to the question"),
         (ControlTally(30, 0, 8, 2, Control.NOT_SHOWN), "is not shown to tell an answer"),
         (ControlTally(3, 0, 0, 0), "openai/m has not finished its controls (3 right, 0 tied, 0 wrong)"),
-        (ControlTally(), "openai/m has given no verdict on its controls"),
+        (ControlTally(), "the controls of openai/m were cut off"),
         (None, "none for openai/m, which is no model"),
     ],
 )
@@ -533,10 +533,7 @@ def test_a_result_says_what_a_judge_made_of_its_controls(tally, words):
 
 @pytest.mark.parametrize(
     ("tally", "said"),
-    [
-        (ControlTally(), "has given no verdict on its controls"),
-        (ControlTally(3), "has not finished its controls (3 right, 0 tied, 0 wrong)"),
-    ],
+    [(ControlTally(), "were cut off"), (ControlTally(3), "has not finished its controls (3 right, 0 tied, 0 wrong)")],
 )
 def test_controls_that_were_not_asked_have_not_failed(tally, said):
     """As in a dry run of what the ledger can decide."""
@@ -740,7 +737,7 @@ def test_groups_that_fail_stand_beside_an_answer_that_fails_and_open_ones_are_no
     code, groups, shown = said(passed, "worse", "open")
     assert (code, "fails" in shown) == (5, False), "the headline says it"
     code, groups, shown = said(passed, "open", "better", "open")
-    assert (code, groups.outcome, "2 of 3 have no answer" in shown["holds"]) == (0, "passed", True)
+    assert (code, groups.outcome, "2 of 3 groups have no answer" in shown["holds"]) == (0, "passed", True)
     code, groups, shown = said(passed, "better")
     assert (code, "open" in shown["holds"]) == (0, False)
 
@@ -882,6 +879,6 @@ def test_a_page_says_beside_its_risk_what_earlier_tests_add_to_it():
     found = {one.key: one.text for one in facts(third)}["asked"]
     assert (
         found
-        == "small was the baseline or one of several in 2 other tests; of these 3 tests, at most 0.3 wrong answers are expected"
+        == "others were tried against small in 2 other tests by this judge; with this test, the chance of any wrong answer is at most 0.3"
     )
     assert "asked" not in {one.key for one in facts(result)}
