@@ -88,8 +88,8 @@ async def drive(
     choices = (label.choice for label in (*ending.labels, *ending.further))
     needed = {pool.query(one.position, one.systems).about for one in choices}
     again = () if reason or session.broken_off else await read_again(oracle, pool, ending)
-    for one in oracle.people:  # who had nothing in hand then hear why, too
-        one.leave(state.reason.kind if state.reason else session.without_answer)
+    for person in oracle.people:  # who had nothing in hand then hear why, too
+        person.leave(state.reason.kind if state.reason else session.without_answer)
     if ending.stop.kind not in UNFINISHED and not terms.offline:
         await ledger.finish(terms.run_id)
     asked_again = [key for one in oracle.answering for key in one.again if key in state.sent]

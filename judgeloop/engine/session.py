@@ -342,9 +342,10 @@ class Session(Generic[T]):
                 if not self._pending:
                     usual = f" ({self._limits.usual})" if self._limits.usual else ""
                     reached = f"the limit of {most:,} judgments{usual} is reached"
-                    said = (
-                        reached if self.asked >= most else f"the next round does not fit into {most:,} judgments{usual}"
+                    takes = (
+                        f"the next round takes {len(new):,}, and {most - self.asked:,} of {most:,} judgments are left"
                     )
+                    said = reached if self.asked >= most else f"{takes}{usual}"
                     self._stop = StopReason(StopKind.JUDGMENT_LIMIT, said)
                 return
             self._state = state

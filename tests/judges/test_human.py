@@ -446,7 +446,7 @@ def test_no_key_stands_in_what_is_printed_and_none_is_left_for_the_shell(monkeyp
         return reply.answer
 
     with os.fdopen(there, closefd=True) as stdin:
-        monkeypatch.setattr(human.sys, "stdin", stdin)
+        monkeypatch.setattr("sys.stdin", stdin)
         before = termios.tcgetattr(there)
         assert asyncio.run(story(HumanJudge(screen=io.StringIO()))) == A
         assert read(0.2) == b""
