@@ -88,6 +88,8 @@ async def drive(
     choices = (label.choice for label in (*ending.labels, *ending.further))
     needed = {pool.query(one.position, one.systems).about for one in choices}
     again = () if reason or session.broken_off else await read_again(oracle, pool, ending)
+    for person in oracle.people:  # who had nothing in hand then hear why, too
+        person.leave(state.reason.kind if state.reason else session.without_answer)
     if ending.stop.kind not in UNFINISHED and not terms.offline:
         await ledger.finish(terms.run_id)
     asked_again = [key for one in oracle.answering for key in one.again if key in state.sent]
@@ -155,7 +157,7 @@ async def _ask_as_places_free(session: Session[T], pool: Pool, oracle: Oracle) -
                 state.folded(session.asked, session.tally, session.risk, window.answered)
                 state.rest()
                 more = session.broken_off is None and (session.asks_further or state.terms.reads_again)
-                await window.drain(more=more, ended=session.broken_off)
+                await window.drain(more=more, ended=session.without_answer)
                 session.leave(window.rest())
                 state.go_on()
             state.folded(session.asked, session.tally, session.risk, 0 if session.over else window.answered)

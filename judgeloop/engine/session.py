@@ -48,6 +48,7 @@ Active = dict[int, tuple[Key, ...]]
 ABSTENTION_GRACE = 20
 # Its own ends that are no answer.
 BROKEN_OFF = frozenset({StopKind.ABSTENTIONS, StopKind.SYSTEM_FAILED, StopKind.JUDGE_FAILED})
+WITHOUT_ANSWER = BROKEN_OFF | {StopKind.JUDGMENT_LIMIT, StopKind.POOL_EXHAUSTED}
 # The share of the answers asked for that may turn out not to be needed, in the mean; the number where that is more.
 WASTED, WASTED_OF_FEW = 0.05, 4
 # A step that is so likely to be wasted, or more, is asked only together with others. These may take so much of what may
@@ -202,6 +203,12 @@ class Session(Generic[T]):
         return self._stop.kind if self._stop is not None and self._stop.kind in BROKEN_OFF else None
 
     @property
+    def without_answer(self) -> StopKind | None:
+        """Why it ended by itself without an answer, at its limit, too; None if it did not."""
+        kind = None if self._stop is None else self._stop.kind
+        return kind if kind in WITHOUT_ANSWER - self.rule.decides_at else None
+
+    @property
     def asks_further(self) -> bool:
         """Whether something may be asked after the decision."""
         return self._further is not None
@@ -335,9 +342,10 @@ class Session(Generic[T]):
                 if not self._pending:
                     usual = f" ({self._limits.usual})" if self._limits.usual else ""
                     reached = f"the limit of {most:,} judgments{usual} is reached"
-                    said = (
-                        reached if self.asked >= most else f"the next round does not fit into {most:,} judgments{usual}"
+                    takes = (
+                        f"the next round takes {len(new):,}, and {most - self.asked:,} of {most:,} judgments are left"
                     )
+                    said = reached if self.asked >= most else f"{takes}{usual}"
                     self._stop = StopReason(StopKind.JUDGMENT_LIMIT, said)
                 return
             self._state = state

@@ -183,7 +183,7 @@ class HumanJudge(BaseJudge):
                 return
             sheet.seconds = min(LONGEST_S, sheet.seconds + time.monotonic() - began)
             if key == QUIT:
-                self.leave()
+                self._leave()
             elif key == VIEW:
                 await asyncio.to_thread(self._view, sheet)
             elif key == BACK:
@@ -223,7 +223,7 @@ class HumanJudge(BaseJudge):
     async def _pressed_key(self) -> str:
         """The next key. It is read in a thread that may outlive the run: nobody can be made to press one."""
         if self._terminal is None and self._read_key is read_key_from_terminal:
-            self._terminal = _terminal()
+            self._terminal = _silenced()
         loop, key = asyncio.get_running_loop(), asyncio.get_running_loop().create_future()
 
         def tell(set_one: Callable[[Any], None], value: object) -> None:
@@ -279,7 +279,11 @@ class HumanJudge(BaseJudge):
 
     def leave(self, why: StopKind | None = None) -> None:
         """Settle the answers before the call on the screen; raise QUIT in the other calls."""
-        del why
+        if self._at < len(self._sheets) and why is not StopKind.INTERRUPTED:
+            self._show("\nThis one is not needed any more.")
+        self._leave()
+
+    def _leave(self) -> None:
         self._has_quit = True
         for answered in range(self._at):
             self._settle(answered)
@@ -294,14 +298,15 @@ class HumanJudge(BaseJudge):
         self._at = 0
 
     async def aclose(self) -> None:
-        """Give the terminal back as it was, if the run has ended before a key."""
+        """Give the terminal back as it was, without the keys that nobody has read."""
         self._hold(None)
         if self._worker is not None and not self._worker.done():
             self._worker.cancel()
-            if self._terminal is not None:
-                import termios
+        if self._terminal is not None:
+            import termios
 
-                termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._terminal)
+            with contextlib.suppress(termios.error):  # it has gone
+                termios.tcsetattr(sys.stdin, termios.TCSAFLUSH, self._terminal)
 
     def _view(self, sheet: _Sheet) -> None:
         """Show a question in the user's pager, for texts that are longer than the screen."""
@@ -374,15 +379,20 @@ def _wrapped(text: str) -> str:
     )
 
 
-def _terminal() -> list[Any] | None:
-    """The settings of the terminal of standard input; None without one."""
+def _silenced() -> list[Any] | None:
+    """Show no key on the terminal of standard input; its settings before, None without one."""
     if not sys.stdin.isatty():
         return None
     try:
         import termios
     except ImportError:  # Windows
         return None
-    return termios.tcgetattr(sys.stdin)
+    before = termios.tcgetattr(sys.stdin)
+    flags = 3
+    termios.tcsetattr(
+        sys.stdin, termios.TCSADRAIN, [*before[:flags], before[flags] & ~termios.ECHO, *before[flags + 1 :]]
+    )
+    return before
 
 
 def read_key_from_terminal() -> str:

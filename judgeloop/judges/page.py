@@ -23,7 +23,7 @@ from judgeloop.judges.human import AT_ONCE
 from judgeloop.judges.wage import LONGEST_S, Wage
 from judgeloop.page.desk import Desk, Given, Sheet, gone
 from judgeloop.page.journal import PageJournal
-from judgeloop.report.words import ends_open, only_again, planned
+from judgeloop.report.words import count, ends_open, only_again, planned
 
 if TYPE_CHECKING:
     from judgeloop.page.links import Links
@@ -33,7 +33,12 @@ FORM = "page 1"  # what a key means; part of the judge's identity
 ALONE = ""  # the name of a person who judges alone, without one
 SCORES = {"a": 1.0, "b": 0.0, "t": 0.5, "x": 0.5, "1": 0.0, "2": 0.25, "3": 0.5, "4": 0.75, "5": 1.0}
 BOTH_BAD = "both bad"
-ENDS = {StopKind.BUDGET: "budget", StopKind.ABSTENTIONS: "skips"}  # of which people hear
+ENDS = {  # of which people hear
+    StopKind.BUDGET: "budget",
+    StopKind.ABSTENTIONS: "skips",
+    StopKind.JUDGMENT_LIMIT: "open",
+    StopKind.POOL_EXHAUSTED: "open",
+}
 TICK_S, TELL_S = 1.0, 30.0
 
 
@@ -166,7 +171,7 @@ class PageJudge(BaseJudge):
         self._server = PageServer(self.pages, self._options.host, self._options.port, self._options.url)
         await self._server.start()
         self._ticking = asyncio.create_task(self._tick())
-        self._say(links, foreseen)
+        self._say(links, foreseen, "answer" if rates else "pair")
 
     async def _tick(self) -> None:
         """Let what was held for long stand, whether or not a window asks; tell the terminal how far all are."""
@@ -203,7 +208,7 @@ class PageJudge(BaseJudge):
         said += f", {standing.skipped:,} skipped by one of them or both" if two and standing.skipped else ""
         return f"{said}{': ' if each else ''}{', '.join(each)}"
 
-    def _say(self, links: "Links", foreseen: SoFar | None) -> None:
+    def _say(self, links: "Links", foreseen: SoFar | None, thing: str) -> None:
         """Print a link for each person, how it is reached from another machine, and what a dry run foresees now."""
         assert self._server is not None
         url, port = self._server.url, self._server.port
@@ -218,7 +223,7 @@ class PageJudge(BaseJudge):
         elif not url.startswith("https://"):
             print("  without https, outputs and links can be read on the way", file=sys.stderr)
         if foreseen is not None:
-            print(self._planned(foreseen), file=sys.stderr)
+            print(self._planned(foreseen, thing), file=sys.stderr)
         aside_p, budget_p = self._wage.cost_p(LONGEST_S), self._options.budget_p
         if aside_p and budget_p is not None and (holds := budget_p // aside_p) <= len(self._people):
             print(
@@ -227,7 +232,7 @@ class PageJudge(BaseJudge):
             )  # fmt: skip
         print("Ctrl-C stops; what was judged is kept, and the same command goes on.", file=sys.stderr, flush=True)
 
-    def _planned(self, standing: SoFar) -> str:
+    def _planned(self, standing: SoFar, thing: str) -> str:
         """How many more are judged, as far as it is known before the next answer, and how long that takes."""
         known, each, needs, again = standing.judged, standing.each_s, standing.needs, standing.only_again
         if again:
@@ -243,7 +248,8 @@ class PageJudge(BaseJudge):
         ends = (
             ""
             if (one := standing.affords) is None
-            else f"; the budget ends it after about {max(0, one - known):,}{more}{f' at {each:.0f} s each' if each else ''}"
+            else f"; the budget pays for about {count(max(0, one - known), f'{more} {thing}'.strip())}"
+            f"{f', at {each:.0f} s each' if each else ''}"
         )
         said = f"Usually about {rest:,}{more} are judged, at most {left:,}{more}"
         if rest in {0, left}:  # as many whatever they say, where that is also the fewest

@@ -574,6 +574,12 @@ class Desk:
         """How many items are judged of which the run has not heard."""
         return len({sheet.pair or sheet for sheet in self.sheets if self._judges(sheet)}) + self.flying
 
+    @property
+    def held_skips(self) -> int:
+        """How many skips may be taken back."""
+        held = (one.said for one in self.sheets if not one.settled.done())
+        return sum(said is not None and said.key == SKIP for said in held)
+
     def _judges(self, sheet: Sheet) -> bool:
         """Whether an answer that may be taken back makes an item judged: no skip does, nor a verdict of one of two."""
         if sheet.said is None or sheet.said.key == SKIP or sheet.settled.done():

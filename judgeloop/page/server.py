@@ -364,7 +364,7 @@ class Pages:
             said["usual"] = standing.usual
         if standing.needs is not None:
             said["needs"] = standing.needs
-        said["left"] = max(1, standing.left(held))
+        said["left"] = standing.left(held + self.desk.held_skips)
         if len(self.desk.people) == 1 and (standing.more is not None or standing.affords is None):
             said["more"] = more = standing.likely(held)
             said["near"] = standing.is_near(held)

@@ -32,18 +32,7 @@ from judgeloop.report.groups import LONGEST_NAME, MOST_SHOWN, NO_GROUP
 from judgeloop.report.notes import Note, NoteCode
 from judgeloop.report.result import SCHEMA_VERSION, RunResult
 from judgeloop.report.terminal import render, wrapped
-from judgeloop.report.words import (
-    WIDTH,
-    about,
-    as_python,
-    count,
-    dollars,
-    ends_open,
-    per_cent,
-    sentence,
-    shortened,
-    visible,
-)
+from judgeloop.report.words import WIDTH, about, as_python, count, dollars, per_cent, shortened, visible
 from judgeloop.runs.known import LOOKED_UP, not_known
 from judgeloop.runs.peoples_time import PeoplesTime, peoples_time, read_twice
 from judgeloop.runs.prepared import Prepared
@@ -229,6 +218,11 @@ class Forecast:
     def basis(self) -> str:
         """What the expected and the worst case assume."""
         basis = self.assumed or "that further verdicts are like those in the ledger"
+        if self.result.alike:  # nobody has judged anything
+            alike = self.result.identical
+            basis = basis.replace(
+                f"the {count(alike, 'verdict')} so far", f"{count(alike, 'item')} with identical outputs"
+            )
         if self.judgments.low == self.judgments.worst:
             basis = "that all allowed judgments are made, as this rule does"
         return f"The expected case assumes {basis}. The worst case makes every allowed judgment at its maximum cost."
@@ -275,7 +269,11 @@ class Forecast:
         if self.people is not None:
             yield self.people.said
         if self.needs is not None:
-            yield sentence(f"With this limit {ends_open(self.needs)}")
+            decide = f" (with {self.needs:,}, most would decide)" if self.needs else ""
+            yield (
+                f"It takes {self.judgments.expected:,} on average, decided or not; most runs reach the limit of {self.result.limit:,} "
+                f"undecided{decide}."
+            )
 
     def _sentences(self) -> Iterator[str]:
         """What it would cost never to stop, what of it takes no call, and what else is asked."""
@@ -329,7 +327,10 @@ class Forecast:
             what = "The controls beforehand cost" if self.controls[1] else "What is asked before costs"
             first = f" {what} about {show_usd(self.beside_p)}." if self.beside_p else ""
             return f"The {shown} covers no further judgment. {needs}{first}{self._probably_enough}"
-        ends = "probably too few to decide" if self.falls_short else "enough unless the run takes longer"
+        enough = "the expected case, not for the worst"
+        if self.unknown == self.judgments:  # the table has these numbers
+            enough = f"the expected {self.judgments.expected:,}, not for all {self.judgments.worst:,}"
+        ends = "probably too few to decide" if self.falls_short else f"enough for {enough}"
         more = self._probably_enough if self.falls_short else ""
         return f"The {shown} covers about {count(self.affordable, 'judgment')}: {ends}.{more}"
 
@@ -395,9 +396,10 @@ class Forecast:
         return "\n".join(f"  {a:<10}{b:>10}{c:>10}{d:>10}" for a, b, c, d in rows)
 
     def _ways(self, width: int) -> list[str]:
-        """How a proxy's verdicts may be bought, as a table with its title; nothing without one."""
-        lines = (one if one.startswith(" ") else wrapped(one, width) for one in self.ways)
-        return ["\n".join(lines)] if self.ways else []
+        """How a proxy's verdicts may be bought, as a table with its title, or why not; nothing without one."""
+        none = sum(one.startswith(" ") for one in self.ways) == 1  # besides that without it; why is said below
+        lines = [one if one.startswith(" ") else wrapped(one, width) for one in self.ways[2 * none :]]
+        return ["\n".join(lines)] if lines else []
 
     def _equal(self, width: int) -> list[str]:
         """What happens to an equal system, as a table with its title; nothing if not asked."""

@@ -166,7 +166,10 @@ def test_a_run_whose_money_is_gone_names_its_leader_and_the_gap(systems, chat_se
     first, _, *rest = result.stdout.splitlines()
     assert first.startswith("? OPEN: no winner yet among 5 systems, each compared with base, on these 40 items:")
     said = " ".join(rest)
-    assert re.search(r"no system is more than \d+[\d.]* points better than best, at a risk of 0\.02", said)
+    assert re.search(
+        r"no system is more than \d+[\d.]* points better than best \([\d.]+ % in win rate\), at a risk of 0\.02",
+        unwrapped(said),
+    )
     assert "near best  best" in said
     assert outcome["winner"] is None
     assert outcome["leader"] == "best"
@@ -311,8 +314,9 @@ def test_without_a_baseline_one_is_chosen_and_named(systems, chat_server):
     assert max(row["queries"] for row in rows.values()) <= ITEMS - SCOUTED
     text = shown.stdout
     against = "" if outcome["winner"] == outcome["baseline"] else f", each compared with {outcome['baseline']},"
-    assert f"5 systems{against} on these {ITEMS} items, without the {SCOUTED} used to choose the baseline" in unwrapped(
-        text
+    assert (
+        f"5 systems{against} on {ITEMS - SCOUTED} of these {ITEMS} items ({SCOUTED} chose the baseline)"
+        in unwrapped(text)
     )
     assert f"Win rates against {outcome['baseline']}" in text
     assert "chosen by 12 judgments on 3 items, which are not in the decision" in unwrapped(text)
@@ -392,7 +396,9 @@ def test_when_the_items_are_used_up_the_leader_has_its_gap(systems, chat_server)
     assert result.stdout.startswith(
         "? OPEN: no winner yet among 5 systems, each compared with base, on items like these 40:"
     )
-    assert re.search(r"no system is more than [\d.]+ points better than best, at", result.stdout)
+    assert re.search(
+        r"no system is more than [\d.]+ points better than best \([\d.]+ % in win rate\), at", result.stdout
+    )
     assert outcome["stop_reason"] == "pool_exhausted"
 
 

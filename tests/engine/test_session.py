@@ -138,7 +138,7 @@ def test_the_judgment_limit_is_kept_to_the_last_one(selector):
         assert outcome.asked <= limit
         assert outcome.asked >= limit - 1, "a split may need two judgments where one is left"
         assert outcome.stop.kind is StopKind.JUDGMENT_LIMIT
-        said = "limit of {} judgments is reached" if outcome.asked == limit else "does not fit into {} judgments"
+        said = "limit of {} judgments is reached" if outcome.asked == limit else "of {} judgments are left"
         assert said.format(limit) in outcome.stop.sentence
         assert outcome.winner is None
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
+import pty
 import queue
+import select
+import termios
 import threading
 import time
 from decimal import Decimal
@@ -414,4 +418,38 @@ def test_a_person_who_presses_nothing_is_let_go(tmp_path):
         return [LEFT if isinstance(one, JudgeError) else one.answer for one in replies]
 
     assert asyncio.run(story()) == [A, LEFT, LEFT], "and the process waits for no key"
+    assert "not needed" in person.screen.getvalue()
     pressed.set()
+
+
+def test_who_quits_is_not_told_that_the_rest_is_not_needed():
+    person = Person("aq")
+    person.answers(calls(3))
+    assert "not needed" not in person.screen.getvalue()
+
+
+def test_no_key_stands_in_what_is_printed_and_none_is_left_for_the_shell(monkeypatch):
+    here, there = pty.openpty()
+
+    def read(seconds):
+        return os.read(here, 1000) if select.select([here], [], [], seconds)[0] else b""
+
+    async def story(judge):
+        waiting = asyncio.create_task(judge.judge(calls(1)[0]))
+        while termios.tcgetattr(there)[3] & termios.ICANON:  # noqa: ASYNC110 - until it waits for a key
+            await asyncio.sleep(0.01)
+        os.write(here, b"a")
+        reply = await waiting
+        os.write(here, b"t\n")
+        assert select.select([there], [], [], PATIENCE_S)[0], "it has arrived"
+        await judge.aclose()
+        return reply.answer
+
+    with os.fdopen(there, closefd=True) as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        before = termios.tcgetattr(there)
+        assert asyncio.run(story(HumanJudge(screen=io.StringIO()))) == A
+        assert read(0.2) == b""
+        assert termios.tcgetattr(there) == before
+        assert select.select([there], [], [], 0.2)[0] == [], "no line waits"
+    os.close(here)

@@ -232,6 +232,23 @@ def test_nobody_waits_where_the_budget_holds_one_pair(tmp_path, monkeypatch):
     )  # fmt: skip
     assert finished.ending.stop.kind is StopKind.BUDGET
     assert 2 <= finished.ending.asked == len(person.shown) <= 11, "of a tenth to a whole second each"
+    assert person.end == "budget", "also who has nothing in hand when it ends"
+
+
+@pytest.mark.parametrize("items", [6, 40])
+def test_who_judged_up_to_a_limit_that_decides_nothing_hears_that_it_may_go_on(tmp_path, items):
+    finished, (person,) = judged(
+        tmp_path, [{"say": lambda pair: "s" if pair["number"] > 2 else "t"}], items=items,
+        limits=Limits(5, 6, max_abstentions=1.0),
+    )  # fmt: skip
+    assert finished.ending.stop.kind in {StopKind.JUDGMENT_LIMIT, StopKind.POOL_EXHAUSTED}
+    assert person.end == "open"
+
+
+def test_who_judged_up_to_a_decision_hears_that_it_is_over(tmp_path):
+    finished, (person,) = judged(tmp_path, [{"say": better}], limits=Limits(5, 12))
+    assert finished.ending.winner is not None
+    assert person.end == "decided"
 
 
 def test_the_terminal_says_how_far_the_budget_goes_and_how_many_it_holds(tmp_path, capsys):
@@ -248,7 +265,7 @@ def test_the_terminal_says_how_far_the_budget_goes_and_how_many_it_holds(tmp_pat
 
     short = asyncio.run(said(5 * 10**12, 4))
     assert "about 62 are judged" in short
-    assert "after about 4 at 45 s each." in short
+    assert "pays for about 4 pairs, at 45 s each." in short
     assert "(with 162, most would decide)" in asyncio.run(said(None, None, needs=162))
     assert "$5.00 holds 1 at a time, as $3.33" in short
     enough = asyncio.run(said(80 * 10**12, None))
@@ -258,7 +275,7 @@ def test_the_terminal_says_how_far_the_budget_goes_and_how_many_it_holds(tmp_pat
     assert "Usually about 37 more are judged, at most 43 more (40 are known), about 30 min of" in one, "of one kind"
     one = asyncio.run(said(None, 50, asked=41, most=83, skipped=1, usual=(45, 77)))
     assert "about 37 more are judged, at most 42 more (40 are known)" in one
-    assert "after about 10 more at 45 s each." in one
+    assert "pays for about 10 more pairs, at 45 s each." in one
     one = asyncio.run(said(None, None, asked=40, needs=162))
     assert "At most 71 more are judged (40 are known), about 55 min" in one
     assert "(with 122 more, most would decide)" in one

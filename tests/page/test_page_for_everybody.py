@@ -50,6 +50,10 @@ STATES = {
     " progress()",
     "close": "now.progress = {judged: 14, skips: 2, most: 200, left: 186, more: null, near: true}; progress()",
     "limit": "now.progress = {judged: 14, skips: 2, most: 200, left: 9, more: null, near: false}; progress()",
+    "none left": "now.progress = {judged: 29, skips: 6, most: 35, left: 0, near: false}; message('A moment', 'x', 'y')",
+    "money for fewer than decide": "now.progress = {judged: 11, most: 110, left: 99, near: true, more: [20, 50], minutes: [9, 22], usual: [10, 62],"
+    " affords: 14}; show(now.pair)",
+    "more is judged than the money was for": "now.progress.judged = 15; progress()",
     "as far as the limit": "now.progress = {judged: 20, most: 60, left: 40, near: false, more: [10, 40]}; progress()",
     "usual": "now.progress = {judged: 14, most: 200, usual: [12, 45]}; progress()",
     "two people an item": "now.start.people = now.start.each = 2; now.progress = {judged: 6, mine: 8, skips: 1, most: 14};"
@@ -59,12 +63,13 @@ STATES = {
     "wait": "waits({others: true})",
     "wait at the last": "now.progress.mine = 3; waits({others: false, last: 'a'})",
     "wait for money": "waits({others: true, money: true})",
-    **{f"over {why}": f"over('{why}')" for why in ("decided", "stopped", "budget", "skips", "failed")},
+    **{f"over {why}": f"over('{why}')" for why in ("decided", "open", "stopped", "budget", "skips", "failed")},
     **{why: f"refused(new Gone('{why}'))" for why in ("elsewhere", "taken", "away", "link")},
     "start": "now.progress.judged = 0; now.time = {each_s: 100, usual_s: 4500}; start()",
     "start of an hour and more": "now.start.people = 1; now.time = {each_s: 180, usual_s: 8100}; start()",
     "start without a rubric": "now.start.rubric = ''; start()",
     "start with little money": "now.progress.affords = 4; start(); progress()",
+    "start with money for one": "now.progress.affords = 1; start()",
     "start after a restart": "now.progress.judged = 14; now.progress.left = 186; now.progress.affords = null; now.time = {each_s: 30, usual_s: 1350}; start()",
     "start after long": "now.progress.judged = 46; now.progress.left = 154; start()",
     "start of second readings": "now.progress = {judged: 0, most: 29, again: 5}; start()",
@@ -77,6 +82,7 @@ STATES = {
     "start with a low limit after a restart": "now.progress.judged = 10; now.progress.left = 20; start()",
     "start of ratings": "now.start.rates = true; start()",
     "owner": f"overview({json.dumps(OWNER)})",
+    "owner with nothing in hand": f"overview({json.dumps({**OWNER, 'in_hand': 0, 'aside': 0})})",
     "owner with a low limit": f"overview({json.dumps({**OWNER, 'most': 30, 'usual': None, 'needs': 62})})",
 }
 

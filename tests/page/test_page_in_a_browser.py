@@ -428,6 +428,6 @@ def test_the_pointer_space_and_the_last_answer(chromium, tmp_path):
         )  # it can be taken back for seconds
         person.pair(3)
         chromium.run("document.getElementById('keepanswer').click()")
-        person.until("document.getElementById('mhead').textContent.startsWith('That was all')")
+        person.until("document.getElementById('mhead').textContent.startsWith('Nothing more')")
         run.ended()
     assert [one["said"] for one in answered(tmp_path)] == [*"asb"]

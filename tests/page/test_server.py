@@ -305,6 +305,7 @@ def test_a_skip_is_not_judged(tmp_path):
 
     said = story(tmp_path, steps, standing=SoFar(20, 200, skipped=4))
     assert (said["judged"], said["mine"], said["skips"]) == (17, 1, 2)
+    assert said["left"] == 178, "a skip that may be taken back is one less, too"
 
 
 def test_the_first_screen_says_what_is_asked(tmp_path):

@@ -15,7 +15,7 @@ import judgeloop
 from judgeloop.core.outcomes import Control, ControlTally, Generated, StopKind, StopReason, Tally
 from judgeloop.core.records import Choice, Label, Population, Verdict
 from judgeloop.questions.compare import page as of_two
-from judgeloop.questions.select.page import page, standings
+from judgeloop.questions.select.page import facts, page, standings
 from judgeloop.report.page import Section
 from judgeloop.report.pictures import Bar, Chart, Scale
 
@@ -268,7 +268,7 @@ def test_a_search_says_which_judgments_and_items_do_not_count(tmp_path):
     assert result.page.text("judged").startswith(
         "4 judgments on 2 of 40 items, 1 with identical outputs, 6 more on 3 other items to choose the baseline, "
     )
-    assert "on these 40 items, without the 3 used to choose the baseline" in result.page.headline
+    assert "on 37 of these 40 items (3 chose the baseline)" in result.page.headline
     assert "not counted" not in selected(tmp_path).page.text("judged")
 
 
@@ -277,11 +277,23 @@ def test_bounds_that_hold_one_by_one_say_so_where_several_may_be_the_best(tmp_pa
     (table,) = result.page.tables
     assert len(result.near_best) > 1
     for shown in (result.to_text(), result.to_markdown(), result.to_html()):
-        assert "They need not all hold at once" in shown
-    assert table.note in drawn(result)[-1].note
+        assert "need not all hold at once" in shown
+    assert table.note.removeprefix("They") in drawn(result)[-1].note
     decided = selected(tmp_path, baseline="chatty")
-    assert "They need not all hold at once: those of the first picture do" in drawn(decided)[-1].note
+    assert "they need not all hold at once: those of the first picture do" in drawn(decided)[-1].note
     assert "one by one" not in decided.page.tables[0].note
+
+
+def test_a_gap_says_what_it_is_in_win_rate_and_nothing_where_each_may_be_the_best(tmp_path):
+    result = selected(tmp_path, baseline="chatty")
+    every = result.setup.systems
+    cut = replace(result, winner=None, level=(), leader=every[0], near_best=every, gap=0.842)
+    shown = {gap: {one.key: one.text for one in facts(replace(cut, gap=gap))}["leader"] for gap in (0.842, 0.0905)}
+    assert shown[0.842] == "nothing yet: any of the 3 may be the best"
+    assert "9.1 points better" in shown[0.0905]
+    assert "4.6 % in win rate" in shown[0.0905], "not below the half"
+    few = replace(cut, near_best=every[:2])
+    assert "84.2 points" in {one.key: one.text for one in facts(few)}["leader"]
 
 
 def test_a_table_says_why_its_bounds_overlap_and_why_one_is_the_win_rate(tmp_path):

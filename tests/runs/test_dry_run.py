@@ -6,6 +6,7 @@ import pytest
 from support.results import make_result, undecided
 
 from judgeloop.core.outcomes import StopKind, Tally
+from judgeloop.core.records import IDENTICAL, Choice, Label, Verdict
 from judgeloop.core.spend import Spend
 from judgeloop.report.terminal import MOST_LINES
 from judgeloop.runs.forecast import Forecast, Range
@@ -13,7 +14,8 @@ from judgeloop.runs.forecast import Forecast, Range
 
 def foreseen(**changes):
     """A dry run that asked nothing."""
-    return undecided(StopKind.DRY_RUN, "a dry run", tally=Tally(items=100), more_judgments=None, **changes)
+    changes = {"tally": Tally(items=100)} | changes
+    return undecided(StopKind.DRY_RUN, "a dry run", more_judgments=None, **changes)
 
 
 def forecast(result=None, **changes):
@@ -47,8 +49,8 @@ def test_a_forecast_without_price_budget_or_assumption(snapshot):
     ("affordable", "words"),
     [
         (1000, "is enough"),
-        (999, "covers about 999 judgments: enough unless the run takes longer"),
-        (30, "covers about 30 judgments: enough unless the run takes longer"),
+        (999, "covers about 999 judgments: enough for the expected 30, not for all 1,000"),
+        (30, "covers about 30 judgments: enough for the expected 30, not for all 1,000"),
         (29, "covers about 29 judgments: probably too few to decide"),
         (1, "covers about 1 judgment: probably too few to decide"),
     ],
@@ -57,6 +59,35 @@ def test_a_forecast_says_how_far_the_budget_goes(affordable, words):
     text = forecast(affordable=affordable).text(10**6)
     assert f"\nThe budget of $5.00 {words}." in text
     assert ("`budget=" in text) == (affordable < 30), "what falls short names a sum"
+
+
+def test_numbers_that_the_table_does_not_have_are_not_said():
+    assert "enough for the expected case" in forecast(affordable=30, unknown=Range(1, 20, 900)).text(10**6)
+
+
+def test_a_limit_that_most_runs_reach_is_not_said_to_be_the_average():
+    text = forecast(foreseen(asked=4, max_judgments=40), judgments=Range(5, 31, 36), needs=62).text(10**6)
+    assert (
+        "31 on average, decided or not; most runs reach the limit of 40 undecided (with 62, most would decide)" in text
+    )
+
+
+def test_identical_outputs_are_no_verdicts_that_somebody_gave():
+    assumed = "that, beside the 4 verdicts so far, the two are level, with 30 % ties"
+    tie = Verdict(0.5, IDENTICAL)
+    labels = tuple(Label(Choice(at, None), tie) for at in range(4))
+    alike = foreseen(tally=Tally(items=100, ties=4), labels=labels)
+    assert "beside 4 items with identical outputs" in forecast(alike, assumed=assumed).text(10**6)
+    assert "beside the 4 verdicts so far" in forecast(foreseen(asked=4), assumed=assumed).text(10**6)
+
+
+def test_one_way_to_buy_is_no_table():
+    ways = ("Ways to decide:", "  without it   40 labels  <- chosen", "J is not asked: why.")
+    text = forecast(ways=ways).text(80)
+    assert "J is not asked: why." in text
+    assert "without it" not in text
+    assert "Ways to" not in text
+    assert "Ways to decide:\n  on every item" in forecast(ways=(ways[0], "  on every item", *ways[1:])).text(80)
 
 
 def test_what_the_ledger_decides_is_shown_as_the_decision():

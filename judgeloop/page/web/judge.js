@@ -176,19 +176,24 @@ const openOf = ({ needs }, more = "") => (typeof needs === "number" ? `most runs
 const twice = (n, again) => (again ? (again < n ? `, ${again} of them twice: ${n} answers` : ", a second time") : now.start?.each > 1 ? `, each read by two of you: ${now.start.each * n} answers` : "");
 const byOne = ({ skipped }) => (skipped ? `, ${skipped} skipped by one or both` : "");
 const thing = () => (now.start?.rates ? "answer" : "pair");
+const things = (n, more = "") => `${n}${more} ${thing()}${n === 1 ? "" : "s"}`;
+// How many more the budget pays for, where these are fewer than decide; null where it pays for enough.
+const paysFor = ({ affords, judged }) => (typeof affords !== "number" ? null : Math.max(0, affords - judged));
 const did = () => [["judged by you", `${now.progress.mine ?? 0}`], ...(now.progress.skips ? [["skipped by you", `${now.progress.skips}`]] : [])];
 const mine = () => [...did(), ["your time", minutesOf(now.progress.seconds ?? 0)], ["saved", "everything"]];
-const about = (seconds) => { // no more exact than it is known
-  const minutes = Math.max(1, Math.round(seconds / 60)), halves = Math.round(seconds / 1800);
-  return seconds < 45 ? "half a minute" : minutes === 1 ? "a minute" : seconds < 5400 ? `${fives(minutes, Math.round)} min` : `${Math.floor(halves / 2)}${halves % 2 ? "½" : ""} h`;
+const about = (seconds) => { // no more exact than it is known, and as the terminal says it
+  const minutes = seconds > 630 ? 5 * Math.round(seconds / 300) : Math.max(1, Math.round(seconds / 60)), hours = Math.floor(minutes / 60), rest = minutes % 60;
+  return seconds < 45 ? "half a minute" : minutes === 1 ? "a minute" : [hours ? `${hours} h` : "", rest ? `${rest} min` : ""].filter(Boolean).join(" ");
 };
 const minutesOf = (seconds) => (seconds < 90 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`);
+const SEES = "Whoever runs this sees what came of it. Until now not even they knew who leads.";
 function over(why) {
   if (why === "stopped") message("Stopped", "The run was stopped", "Your answers are saved. Nothing more is asked now.", mine(), null, "If the run goes on, the same link works again.");
   else if (why === "budget") message("Stopped", "The budget is used up", "Your answers are saved. Nothing more is asked now.", mine(), null, "If the run goes on, the same link works again.");
   else if (why === "skips") message("Stopped", "Too much was skipped", `Your answers are saved. More ${thing()}s were skipped than the run allows.`, mine(), null, "Whoever runs this is told, and may ask about them again: the same link works then.");
+  else if (why === "open") message("Done", "Nothing more is asked now", "Your answers are saved. Whoever runs this may go on; the same link works then. Thank you.", mine(), null, SEES);
   else if (why === "failed") message("Thank you", "Nothing more is asked of you now", "Some of what you were shown has a known answer, and you gave another one more than once. Whoever runs this has been told, and can say more. Your answers are saved, and stay.", mine());
-  else message("Done", "That was all. Close the page.", "Nobody has to judge anything further. Thank you.", mine(), null, "Whoever runs this sees what came of it. Until now not even they knew who leads.");
+  else message("Done", "That was all. Close the page.", "Nobody has to judge anything further. Thank you.", mine(), null, SEES);
 }
 function pause() {
   if (now.view !== "judge") return;
@@ -206,15 +211,15 @@ async function hears(mine) { // while somebody pauses, that the run is over
 }
 
 function start() {
-  const { usual, most, again, judged, mine, affords, left, needs } = now.progress, { people, paid, rubric, checks, rates } = now.start, together = people > 1 ? ", by all of you together" : "";
+  const { usual, most, again, judged, mine, needs } = now.progress, pays = paysFor(now.progress), left = Math.max(1, now.progress.left ?? 1), { people, paid, rubric, checks, rates } = now.start, together = people > 1 ? ", by all of you together" : "";
   $("hello").textContent = `${now.name ? `Hello ${now.name}. ` : ""}${rates ? "How good is this answer?" : "Which answer is better?"}`;
-  const { each_s: each, usual_s: all } = now.time ?? {}, fixed = usual && usual[0] >= most, known = usual && usual[1] < most && judged <= usual[1], pace = each ? `about ${each < 150 ? `${fives(Math.round(each), Math.round)} s` : about(each)} each` : "", more = judged ? " more" : "", rest = judged ? left : most, limit = limitOf({ most: `${rest}${more}`, again }), open = affords && judged < affords ? "" : openOf({ needs: needs && Math.max(0, needs - judged) }, more), time = all ? `, ${about(all)}` : "";
+  const { each_s: each, usual_s: all } = now.time ?? {}, fixed = usual && usual[0] >= most, known = usual && usual[1] < most && judged <= usual[1], pace = each ? `about ${each < 150 ? `${fives(Math.round(each), Math.round)} s` : about(each)} each` : "", more = judged ? " more" : "", rest = judged ? left : most, limit = limitOf({ most: `${rest}${more}`, again }), open = pays !== null ? "" : openOf({ needs: needs && Math.max(0, needs - judged) }, more), time = all ? `, ${about(all)}` : "";
   $("ends").textContent = `${fixed ? "" : "The run ends as soon as it is clear. "}You can stop at any time and go on later with the same link.`;
-  $("howlong").textContent = affords && judged < affords ? `About ${affords - judged}${more} ${thing()}s, as far as the budget goes${together}` : known ? judged && people > 1 ? `Usually about ${usual[1]} ${thing()}s in all${together}` : `Usually about ${usual[1] - judged}${more} ${thing()}s${twice(usual[1] - judged)}${time}${together}` : most ? `${fixed ? "" : "At most "}${again < rest ? rest - again : rest}${more} ${thing()}s${twice(rest, again)}${open || fixed ? time : ""}${together}` : "Until it is clear";
-  const said = [...(known ? [judged ? `${judged} ${judged === 1 ? "is" : "are"} ${people > 1 || mine ? "judged" : "known"}` : affords ? `a decision usually takes ${usual[1]}` : `at least ${usual[0]}`, `at most ${limit}`] : []), ...(pace ? [pace] : [])].join(", ");
+  $("howlong").textContent = pays !== null ? `${pays ? `About ${things(pays, more)}, as` : "As"} far as the budget goes${together}` : known ? judged && people > 1 ? `Usually about ${things(usual[1])} in all${together}` : `Usually about ${things(usual[1] - judged, more)}${twice(usual[1] - judged)}${time}${together}` : most ? `${fixed ? "" : "At most "}${things(again < rest ? rest - again : rest, more)}${twice(rest, again)}${open || fixed ? time : ""}${together}` : "Until it is clear";
+  const said = [...(known ? [judged ? `${judged} ${judged === 1 ? "is" : "are"} ${people > 1 || mine ? "judged" : "known"}` : pays !== null ? `a decision usually takes ${usual[1]}` : `at least ${usual[0]}`, `at most ${limit}`] : []), ...(pace ? [pace] : [])].join(", ");
   $("howmany").textContent = [said, open].map((one) => one.replace(/^./, (first) => first.toUpperCase()).replace(/.$/, "$&.")).join(" ").trim();
   $("startrubric").textContent = rubric || (rates ? "How well the answer serves whoever asked." : "Better is the one that you would rather send to whoever asked.");
-  $("keeps").textContent = `Your answers, your notes, how long each ${thing()} was on the screen, and whether the end of each text was${now.name ? `, under the name ${now.name}` : ""}. Whoever runs this sees them.${paid ? ` Your time is paid while you are there, at most 5 minutes for each ${thing()}.` : ""}${checks ? ` A few ${thing()}s are checks: what is right of them is known, so that it is seen whether the task is understood.` : ""}`;
+  $("keeps").textContent = `Your answers, your notes, how long each ${thing()} was on the screen, and whether you saw the end of each text${now.name ? `, under the name ${now.name}` : ""}. Whoever runs this sees them.${paid ? ` Your time is paid while you are there, at most 5 minutes for each ${thing()}.` : ""}${checks ? ` A few ${thing()}s are checks: what is right of them is known, so that it is seen whether the task is understood.` : ""}`;
   $("notyou").textContent = now.name ? `You are not ${now.name}? Ask for a link of your own.` : "";
   document.body.classList.toggle("rates", rates);
   view("start");
@@ -288,7 +293,7 @@ function answers() {
   for (const one of document.querySelectorAll("#two .scroll")) if (one.scrollWidth > one.clientWidth) { one.tabIndex = 0; one.role = "group"; one.ariaLabel = `Table in answer ${one.closest("#arta") ? "A" : "B"}`; }
 }
 function progress() {
-  const { judged = 0, mine = 0, skips, most, again = 0, more, near, left, usual, minutes, affords } = now.progress, together = now.start?.people > 1;
+  const { judged = 0, mine = 0, skips, most, again = 0, more, near, usual, minutes } = now.progress, pays = paysFor({ ...now.progress, judged }), left = Math.max(now.view === "judge" ? 1 : 0, now.progress.left ?? 0), together = now.start?.people > 1;
   const limit = `at most ${limitOf(now.progress)}`;
   const live = near !== undefined && judged >= FEWEST_JUDGED; // of one person alone; several would learn from it who leads
   $("count").textContent = `${together ? `You judged ${mine}` : `${mine} judged${judged > mine ? `, ${judged - mine} known` : ""}`}${skips ? `, ${skips} skipped` : ""}${now.start?.each > 1 ? `; ${judged} judged by two${byOne(now.progress)}` : together ? `, all of you ${judged}` : ""}`;
@@ -296,12 +301,12 @@ function progress() {
   $("helpskip").hidden = !most;
   $("helpskip").textContent = `${together ? `A ${thing()} that all skip` : "A skip"} uses up one of the ${most - again}.`;
   const many = Math.min(left, fives(more?.[1], Math.ceil));
-  if (live && more) $("forecast").replaceChildren(`· about ${fives(more[0], Math.floor)} to ${many} more`, el("span", "if", many < left ? " until a decision, if it goes on like this" : " until a decision or the limit"), ...(many < left ? [el("span", "if most", `; at most ${left} more`)] : []));
-  else if (live) $("forecast").replaceChildren(`· ${near ? "a decision may be near, " : ""}at most ${left} more`);
-  else if (affords && judged < affords) $("forecast").replaceChildren(`· about ${affords} in all, as far as the budget goes`);
+  if (pays !== null && !(live && more && more[1] <= pays)) $("forecast").replaceChildren(`· ${pays ? `about ${pays} more, ` : ""}as far as the budget goes`);
+  else if (live && more) $("forecast").replaceChildren(`· about ${fives(more[0], Math.floor)} to ${many} more`, el("span", "if", many < left ? " until a decision, if it goes on like this" : " until a decision or the limit"), ...(many < left ? [el("span", "if most", `; at most ${left} more`)] : []));
+  else if (live) $("forecast").replaceChildren(left ? `· ${near ? "a decision may be near, " : ""}at most ${left} more` : "");
   else if (usual && judged <= usual[1] && usual[1] < most) $("forecast").replaceChildren(`· usually ${usual[1]} in all`, el("span", "if", `${again ? ", second readings included" : " until a decision"}, ${limit}`));
   else $("forecast").replaceChildren(...(most ? [`· ${usual && judged > usual[1] ? "more than usual, " : ""}${limit}`] : []));
-  now.minutes = live ? minutes?.map((one) => Math.max(1, Math.round(one))) : undefined;
+  now.minutes = live && (pays === null || more?.[1] <= pays) ? minutes?.map((one) => Math.max(1, Math.round(one))) : undefined;
   clock();
   if (now.view === "judge") document.title = `${mine} judged · judgeloop`;
 }
@@ -310,7 +315,7 @@ function clock() {
   const s = Math.floor(now.seconds), late = now.quiet >= IDLE_S;
   const shown = now.view === "judge" ? `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")} on this ${thing()}${late ? " (stands still)" : ""}` : "";
   const [few, many] = now.minutes || [];
-  $("left").textContent = [shown, many ? `${few < many ? `${few} to ${many}` : many} min left` : ""].filter(Boolean).join(" · ");
+  $("left").textContent = [shown, many ? `about ${few < many ? `${few} to ${many}` : many} min to go in all` : ""].filter(Boolean).join(" · ");
 }
 
 // --- What whoever runs this sees: never who leads
@@ -374,7 +379,7 @@ function overview(said) {
   $("ohead").textContent = `${said.judged} judged${said.each > 1 ? ` by two${byOne(said)}` : ""}`;
   $("olead").textContent = `${usual ? `Foreseen before the first answer: a decision takes at least ${usual[0]} in all, usually about ${usual[1]}, at most ${limitOf(said)}${said.judged > usual[1] ? "; this one takes more than usual" : ""}. ` : said.most ? `At most ${limitOf(said, " are judged")}${openOf(said) && `; ${openOf(said)}`}. ` : ""}Who leads is printed where judgeloop was started, once the run has ended: to know it would sway those who judge.`;
   $("ohand").textContent = said.in_hand ? counted(said.in_hand, "item") : "Nothing";
-  $("ohandnote").textContent = said.readings && !said.in_hand ? `All else is judged: ${counted(said.readings, "item waits", "items wait")} for a second person, for at most 10 minutes.` : paid ? `${dollars(said.aside)} is set aside: at most 5 minutes are paid for each.` : "What is on people’s screens now.";
+  $("ohandnote").textContent = said.readings && !said.in_hand ? `All else is judged: ${counted(said.readings, "item waits", "items wait")} for a second person, for at most 10 minutes.` : paid ? `${said.in_hand ? `${dollars(said.aside)} is set aside: at` : "Nothing is set aside. At"} most 5 minutes are paid for each answer.` : "What is on people’s screens now.";
   $("otime").textContent = paid ? `${dollars(said.usd)}${said.budget === null ? "" : ` of ${dollars(said.budget)}`}` : minutesOf(said.seconds);
   $("otimenote").textContent = paid ? `${minutesOf(said.seconds)} while somebody was there.` : "While somebody was there.";
   const columns = ["name", "now", "judged", "skipped", "usual time", "time in all", ...(checked ? ["checks right"] : []), ...(paid ? ["cost"] : []), "link"];

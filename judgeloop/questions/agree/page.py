@@ -13,6 +13,7 @@ from judgeloop.report.words import between, count, ends, in_points, per_cent, si
 LEAST_SHOWN = 0.005  # of a width
 FEW = 10  # items of a part of which a share says little
 FEW_LABELS, SOME_USE = 20, 0.1  # labels, and an R², of which it is open whether the judge helps
+KEPT = "each bound is kept as the labels came in, one by one"
 SURE_OF_KAPPA = 0.2  # a reach of its interval that says something
 
 
@@ -134,11 +135,12 @@ def _where(result: Agreed, things: str, who: str) -> str:
     low, high = result.equal_interval or (0.0, 1.0)
     if result.whole or low == high or _gate_knows_more(result):
         return labelled
-    each = "each end " if any(one.name == "agreement" for one in result.gates) else ""
+    like = _like(result, things)
+    interval = f"{_level(result)} interval for {like}"
+    if any(one.name == "agreement" for one in result.gates):
+        interval = f"interval for {like}, each end at {_level(result)}"
     stays = _stays(result.equal, result.equal_interval, 0.0)
-    return (
-        f"{labelled} ({100 * low:.0f} to {per_cent(high)} of {_like(result, things)}, {each}at {_level(result)}{stays})"
-    )
+    return f"{labelled} ({interval}: {100 * low:.0f} to {per_cent(high)}{stays})"
 
 
 def _like(result: Agreed, things: str) -> str:
@@ -195,9 +197,9 @@ def _beside_a_person(gate: GateRow, result: Agreed) -> dict[str, str]:
     risk, less, figures, maybe = result.setup.risk_threshold, in_points(gate.worst), "", ""
     if result.with_a_person is not None:
         own, theirs = result.with_a_person
-        how = "each by its distance" if result.rates else "a tie against a side worth half"
+        how = "By the distance of the ratings" if result.rates else "Where a tie against a side counts half"
         figures = (
-            f"It agrees with a person to {per_cent(own)}, two people with each other to {per_cent(theirs)} ({how}). "
+            f"{how}, it agrees with a person to {per_cent(own)}, and two people with each other to {per_cent(theirs)}. "
         )
         maybe = f", though maybe by less than {less}" if own - theirs > gate.worst else ""
     return {
@@ -236,7 +238,7 @@ def _agreement(result: Agreed) -> str:
 def _stays(seen: float | None, interval: tuple[float, float] | None, least: float = -1.0) -> str:
     """That an interval was widened to what is seen: earlier labels had narrowed it beyond."""
     low, high = interval or (0.0, 0.0)
-    return "; bounds from earlier looks stay" if low < high and seen in {low, high} - {least, 1.0} else ""
+    return f"; {KEPT}" if low < high and seen in {low, high} - {least, 1.0} else ""
 
 
 def _kappa(result: Agreed) -> str:
@@ -404,7 +406,7 @@ def _means(result: Agreed) -> str:
     ends = ", and of the share each end, as its gate is" if gated else ""
     parts = [
         f"intervals are at {_level(result)}{ends}",
-        f"that of the share is {share}, the others hold at every look, and bounds from earlier looks stay",
+        f"that of the share is {share}, the others hold at every look, and {KEPT}",
     ]
     if result.options.chosen and not result.whole:
         parts.append(

@@ -293,10 +293,10 @@ class Agreed(RunResult):
 def said_gate(gate: GateRow) -> str:
     """What a gate requires, in words."""
     if gate.name == "agreement":
-        return f"the judge agrees with people on more than {100 * gate.worst:.3g} % of the items"
+        return f"the judge must agree with people on more than {100 * gate.worst:.3g} % of the items"
     if gate.name == "kappa":
-        return f"linearly weighted kappa is above {gate.worst:g}"
-    return f"the judge agrees with a person at most {-100 * gate.worst:.3g} points less than two people with each other"
+        return f"linearly weighted kappa must be above {gate.worst:g}"
+    return f"the judge must agree with a person at most {-100 * gate.worst:.3g} points less than two people with each other"
 
 
 def said_again(again: Anew) -> str:

@@ -100,14 +100,16 @@ def _score_known(result: Estimation) -> str:
     name = visible(result.setup.systems[0])
     if result.mean is None:
         return f"nothing is known of {name} {where}"
-    stars = f"{1 + 4 * result.mean:.1f} from 1 to 5" if result.setup.by_hand else ""  # as people gave them
+    stars = (
+        f", {1 + 4 * result.mean:.1f} on the scale from 1 to 5," if result.setup.by_hand else ""
+    )  # as people gave them
     if result.whole:
-        return f"{name} scores {result.mean:.3f} out of 1{stars and f' ({stars})'} {where}"
+        return f"{name} scores {result.mean:.3f} out of 1{stars} {where}"
     if result.interval is None:
         why = "as the items were not drawn at random" if result.mean_biased else "as too few are judged"
         return f"{name} scores about {result.mean:.3f} out of 1 {where} (error unknown, {why})"
     low, high = result.interval
-    return f"{name} scores about {result.mean:.3f} out of 1 ({low:.3f} to {high:.3f}{stars and f'; {stars}'}) {where}"
+    return f"{name} scores about {result.mean:.3f} out of 1 ({low:.3f} to {high:.3f}){stars} {where}"
 
 
 def _score(result: Estimation) -> str:
@@ -134,11 +136,12 @@ def _interval(result: Estimation) -> str:
     mean = result.mean or 0.0
     far = reach(round(mean, 3), (round(low, 3), round(high, 3)))  # of the ends that the headline shows
     wider = ", a little wider than without `half_width`, as any look may end the run"
+    silent = "each skip" if setup.by_hand else "each without a verdict"
     wider *= options.interval_kind == IntervalKind.ANYTIME and not result.answer.answered
     parts = [
         "" if wanted is None else f"reaches at most {far:.3f} from the score (wanted {wanted:g}){wider}",
         f"{LOOKS[options.interval_kind]}, {'at most' if setup.guarantee else 'about'} {often} such intervals miss the score",
-        "abstentions count as 0 below and 1 above" if result.counts.abstentions else "",
+        f"{silent} counts as 0 for the lower end and as 1 for the upper" if result.counts.abstentions else "",
         "it begins at the score, as earlier items scored higher" if low == mean > 0 else "",
         "it ends at the score, as earlier items scored lower" if high == mean < 1 else "",
         "widened for rare scores that the sample may have missed" if result.cautious else "",

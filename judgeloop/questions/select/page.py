@@ -29,8 +29,11 @@ MARGIN = 2.0  # per cent above and below what is shown
 MOST_BARS, MOST_NAMED, MOST_FIRST = 12, 8, 4
 TWICE, LEAST = 20, 0.05  # the scale of a gap is twice as long as the gap, in tenths
 SMALLEST_BELIEF = 0.001
+HALF, PER_MILLE = 500, 1000
+WIDE = 0.5  # a gap that says nothing where each system may be the best
 LONGEST_AXIS = 18  # letters of a name on an axis
 WHOLE, MARK = "all judged", " *"  # in the place of a bound of a win rate that is known; beside one that equals it
+NOT_AT_ONCE = "need not all hold at once"
 DIRECTLY = "To compare two of them directly is another question, best asked on other items."
 
 
@@ -182,7 +185,10 @@ def _shown(result: Selection) -> str:
         return "nothing, as the rule states no risk"
     if result.near_best is None or result.leader is None or result.gap is None:
         return "nothing yet"
-    return f"{show_gap(result.gap)} than {visible(result.leader)}, at a risk of {result.risk:g}"
+    if result.gap > WIDE and len(result.near_best) == len(result.setup.systems):
+        return f"nothing yet: any of the {len(result.near_best)} may be the best"
+    rate = f" ({per_cent(math.ceil(HALF * result.gap) / PER_MILLE, 1)} in win rate)" if result.gap else ""
+    return f"{show_gap(result.gap)} than {visible(result.leader)}{rate}, at a risk of {result.risk:g}"
 
 
 def _means(result: Selection) -> str:
@@ -248,7 +254,9 @@ def pictures(result: Selection) -> tuple[tuple[Picture, ...], ...]:
 
 def on(result: Selection) -> str:
     """Which items the decision is about: those that did not choose the baseline."""
-    return said.on_items(result.about, result.items, beside(result), result.data.units)
+    if but := beside(result):
+        return f"on {result.items - but:,} of these {result.items:,} items ({but:,} chose the baseline)"
+    return said.on_items(result.about, result.items, families=result.data.units)
 
 
 def beside(result: Selection) -> int:
@@ -352,9 +360,10 @@ def _intervals(result: Selection) -> tuple[Scale, ...]:
     rows = tuple(_interval(row, result) for row in shown)
     left = len(known) - len(shown)
     more = f" {count(left, 'more system')} in the table below." if left else ""
+    alone = _one_by_one(result) or _apart(result)
     note = (
-        f"Win rates against {baseline} {on(result)}. Each bound holds at a risk of "
-        f"{result.setup.risk_threshold:g}. {_one_by_one(result) or _apart(result)}{more}"
+        f"Win rates against {baseline} {on(result)}. Each bound holds at a risk of {result.setup.risk_threshold:g}"
+        f"{alone and f', but they {alone}'}.{more}"
     )
     marks = (PER_CENT * TIE, "level with the baseline"), (0.0, "0 %"), (PER_CENT, "100 %")
     words = "; ".join(f"{row.name}: {row.said}" for row in rows)
@@ -398,21 +407,22 @@ def standings(result: Selection) -> PageTable:
     # A column that nothing stands in says nothing.
     told = [name for name in rows[0] if any(row[name] for row in rows)]
     cells = tuple(tuple(row[name] for name in told) for row in rows)
-    return PageTable(_heading(result), tuple(told), cells, " ".join(filter(None, (_one_by_one(result), *_odd(result)))))
+    alone = f"They {one}." if (one := _one_by_one(result)) else ""
+    return PageTable(_heading(result), tuple(told), cells, " ".join(filter(None, (alone, *_odd(result)))))
 
 
 def _one_by_one(result: Selection) -> str:
     """Why a system whose bound says no may be the best; empty if one is left, or no bounds."""
     if len(result.near_best or ()) <= 1 or all(row.known for row in result.standings):
         return ""
-    return "They need not all hold at once: what is said of all systems together rests on wider ones."
+    return f"{NOT_AT_ONCE}: what is said of all systems together rests on wider ones"
 
 
 def _apart(result: Selection) -> str:
-    """Why a line may end above the bound beside it; empty without lines or bounds."""
+    """The same, where a line may end above the bound beside it; empty without lines or bounds."""
     if not result.course or all(row.known for row in result.standings):
         return ""
-    return "They need not all hold at once: those of the first picture do, and are wider."
+    return f"{NOT_AT_ONCE}: those of the first picture do, and are wider"
 
 
 def _odd(result: Selection) -> Iterator[str]:

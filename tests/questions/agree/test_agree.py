@@ -87,7 +87,7 @@ def test_the_share_of_equal_verdicts_has_an_exact_interval_of_one_look(agree):
     assert result.looked_at_once
     assert result.options.chosen
     assert result.outcome == "decided"
-    shares = "on 80 % of the 60 pairs you labelled (70 to 88 % of pairs like them, at 90 %)."
+    shares = "on 80 % of the 60 pairs you labelled (90 % interval for pairs like them: 70 to 88 %)."
     assert shares in result.page.headline
     assert " you" not in result.page.caption, "which other people read"
 
@@ -288,7 +288,9 @@ def test_beside_a_second_person_the_figures_that_are_compared_are_shown(agree):
     # On a third of the items the judge is half wrong, and on a tenth Ben; on 2 of 60 both say tie.
     assert result.with_a_person == (pytest.approx(1 - 1 / 6 - 1 / 40 + 1 / 60), pytest.approx(1 - 1 / 20))
     assert result.exit_code == 5
-    assert "a person to 82 %, two people with each other to 95 %" in result.page.headline
+    assert (
+        "counts half, it agrees with a person to 82 %, and two people with each other to 95 %" in result.page.headline
+    )
     assert "it is worse than a person, though maybe by less than 20 points." in result.page.headline
     assert "though" not in agree(worse, labels(), labels(votes=ben), not_worse_than_a_person=0.1).page.headline
 
