@@ -169,13 +169,11 @@ def _required(condition: Condition) -> str:
     return ": ".join(filter(None, (condition.requires, condition.said)))
 
 
-def on_items(about: Population, items: int, but: int = 0, families: str = "") -> str:
-    """Which items a decision is about: without those that chose a baseline; how many `families` were drawn, if any.
+def on_items(about: Population, items: int, families: str = "") -> str:
+    """Which items a decision is about, and how many `families` were drawn, if any.
 
     >>> on_items(Population.THESE_ITEMS, 1200), on_items(Population.ITEMS_LIKE_THESE, 12)
     ('on these 1,200 items', 'on items like these 12')
-    >>> on_items(Population.THESE_ITEMS, 1200, 20)
-    'on these 1,200 items, without the 20 used to choose the baseline'
     >>> on_items(Population.ITEMS_LIKE_THESE, 40, families="8 families")
     'on items like these (8 families, each counts once; 40 items)'
     """
@@ -183,8 +181,6 @@ def on_items(about: Population, items: int, but: int = 0, families: str = "") ->
         return f"on items like these ({families}, each counts once; {items:,} items)"
     if about is Population.ITEMS_LIKE_THESE:
         return f"on items like these {items:,}"
-    if but:
-        return f"on these {items:,} items, without the {but:,} used to choose the baseline"
     return f"on these {items:,} items" if items != 1 else "on this one item"
 
 

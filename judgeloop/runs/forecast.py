@@ -218,11 +218,6 @@ class Forecast:
     def basis(self) -> str:
         """What the expected and the worst case assume."""
         basis = self.assumed or "that further verdicts are like those in the ledger"
-        if self.result.alike:  # nobody has judged anything
-            alike = self.result.identical
-            basis = basis.replace(
-                f"the {count(alike, 'verdict')} so far", f"{count(alike, 'item')} with identical outputs"
-            )
         if self.judgments.low == self.judgments.worst:
             basis = "that all allowed judgments are made, as this rule does"
         return f"The expected case assumes {basis}. The worst case makes every allowed judgment at its maximum cost."

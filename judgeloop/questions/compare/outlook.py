@@ -39,7 +39,7 @@ def judgments_to_decide(
     most = min(limits.max_judgments, tally.items) - asked
     (ahead, behind), tied = _assumed(rule, ties)
     lead = f"one system wins {ahead} % and the other {behind} % of the items"
-    so_far = f"beside the {count(tally.judged, 'verdict')} so far" if tally.judged else ""
+    so_far = f"beside the {count(tally.judged, 'item')} known so far" if tally.judged else ""
     said = f"that{so_far and f', {so_far},'} {'the two are level' if ahead == behind else lead}, with "
     said += f"{tied} % ties" if ties is None else f"{per_cent(ties)} ties"
     assumed = tally.judged < max(limits.min_judgments, FEWEST_KNOWN) or tally.leader is None

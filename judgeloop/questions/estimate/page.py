@@ -140,7 +140,7 @@ def _interval(result: Estimation) -> str:
     wider *= options.interval_kind == IntervalKind.ANYTIME and not result.answer.answered
     parts = [
         "" if wanted is None else f"reaches at most {far:.3f} from the score (wanted {wanted:g}){wider}",
-        f"{LOOKS[options.interval_kind]}, {'at most' if setup.guarantee else 'about'} {often} such intervals miss the score",
+        f"{'at most' if setup.guarantee else 'about'} {often} such intervals miss the score ({LOOKS[options.interval_kind]})",
         f"{silent} counts as 0 for the lower end and as 1 for the upper" if result.counts.abstentions else "",
         "it begins at the score, as earlier items scored higher" if low == mean > 0 else "",
         "it ends at the score, as earlier items scored lower" if high == mean < 1 else "",
