@@ -6,7 +6,6 @@ import pytest
 from support.results import make_result, undecided
 
 from judgeloop.core.outcomes import StopKind, Tally
-from judgeloop.core.records import IDENTICAL, Choice, Label, Verdict
 from judgeloop.core.spend import Spend
 from judgeloop.report.terminal import MOST_LINES
 from judgeloop.runs.forecast import Forecast, Range
@@ -70,15 +69,6 @@ def test_a_limit_that_most_runs_reach_is_not_said_to_be_the_average():
     assert (
         "31 on average, decided or not; most runs reach the limit of 40 undecided (with 62, most would decide)" in text
     )
-
-
-def test_identical_outputs_are_no_verdicts_that_somebody_gave():
-    assumed = "that, beside the 4 verdicts so far, the two are level, with 30 % ties"
-    tie = Verdict(0.5, IDENTICAL)
-    labels = tuple(Label(Choice(at, None), tie) for at in range(4))
-    alike = foreseen(tally=Tally(items=100, ties=4), labels=labels)
-    assert "beside 4 items with identical outputs" in forecast(alike, assumed=assumed).text(10**6)
-    assert "beside the 4 verdicts so far" in forecast(foreseen(asked=4), assumed=assumed).text(10**6)
 
 
 def test_one_way_to_buy_is_no_table():
