@@ -92,11 +92,11 @@ def render(
 def _in_few_lines(first: Sequence[Fact], head: list[str], width: int, paint: Paint, last: list[str]) -> list[str]:
     """What is decided, what is found, and what warns, in at most `MOST_LINES` with the `last`; one block if it is long.
 
-    At first warnings keep their first sentence alone, then facts give way.
+    At first warnings keep their first sentence alone. Then facts give way, and those come back that have room at last.
     """
     warned = [one.text for one in first if one.section is Section.WARNING]
-    warnings = [wrapped(_warning(text), width) for text in warned]
-    rows = list(columns(_named(first, ()), width, capped=True))
+    warnings, gone = [wrapped(_warning(text), width) for text in warned], list[str]()
+    rows = list(columns(_named(first, gone), width, capped=True))
 
     def over(apart: str = "") -> int:
         """By how many lines all is too long; with a new line `apart` there are empty ones."""
@@ -106,12 +106,19 @@ def _in_few_lines(first: Sequence[Fact], head: list[str], width: int, paint: Pai
     apart = "\n" if over("\n") <= 0 else ""
     if over(apart) > 0:
         warnings = [wrapped(_warning(_SENTENCES.split(text)[0]), width) for text in warned]
-    for number in range(1, len(GIVE_WAY) + 1):
-        if GIVE_WAY[number - 1] == "halve":  # a second warning gives way before what holds, money and risk
+    for key in GIVE_WAY:
+        if key == "halve":  # a second warning gives way before what holds, money and risk
             warnings = _as_fit(warnings, over())
         if over(apart) <= 0:
             break
-        rows = list(columns(_named(first, GIVE_WAY[:number]), width, capped=True))
+        gone.append(key)
+        rows = list(columns(_named(first, gone), width, capped=True))
+    for at in range(len(gone) - 2, -1, -1):
+        before, rows = rows, list(columns(_named(first, [*gone[:at], *gone[at + 1 :]]), width, capped=True))
+        if over(apart) <= 0:
+            del gone[at]
+        else:
+            rows = before
     warnings = [paint(line, WARNED) for line in _as_fit(warnings, over(apart))]
     parts = ["\n".join(block) for block in (head, rows, [*warnings, *last]) if block]
     return parts if apart else ["\n".join(parts)]
