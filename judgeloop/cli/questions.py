@@ -165,7 +165,7 @@ class Asking(Generic[R]):
         config, systems = ready.config, ready.pool.systems
         most = ready.most_judgments
         decide = most - ready.most_for_groups
-        groups = f", {decide:,} of them for the decision" if ready.most_for_groups else ""
+        groups = f" ({decide:,} for the decision)" if ready.most_for_groups else ""
         recorded = " of recorded costs" if ready.inputs.rehearses else ""
         budget = "" if config.budget_p is None else f" and {show_usd(config.budget_p)}{recorded}"
         so_far = self.question.load().so_far

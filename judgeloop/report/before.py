@@ -21,7 +21,7 @@ def tested_before(result: RunResult) -> str:
     if not parts:
         return ""
     wrong = result.wrong_in_all or 0.0
-    at_most = f"with this test, the chance of any wrong answer is at most {wrong:.4g}"
+    at_most = f"with this test, the chance of any wrong decision is at most {wrong:.4g}"
     if wrong >= 1:  # a sum of chances is no chance
-        at_most = f"with this test, at most {wrong:.4g} wrong answer{'s are' if wrong > 1 else ' is'} expected"
+        at_most = f"with this test, at most {wrong:.4g} wrong decision{'s are' if wrong > 1 else ' is'} expected"
     return f"{', and '.join(parts)}; {at_most}"

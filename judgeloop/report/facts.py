@@ -286,6 +286,7 @@ def _in_few_words(spend: Spend, stop: StopKind) -> str:
     """Why a run ended, without what its judge said; empty where the reason is as short."""
     if stop is StopKind.BUDGET and spend.next_p and spend.left_p is not None:
         left, most = show_usd(spend.left_p), show_usd(spend.next_p)
+        left = f"slightly less than {most}" if left == most else left
         return f"{left} of the budget is left, and the next judgment may cost up to {most}"
     return ENDED.get(stop, "")
 
@@ -609,10 +610,10 @@ def money(result: RunResult) -> str:
 
 
 def _cost(result: RunResult) -> str:
-    """What was paid of which budget, and what judging the rest would have cost."""
+    """What was paid of which budget, and what judging all would cost."""
     spend, usd, every = result.spend, result.usd_of_all, result.queries_in_all
     known = result.judged + silent_of(result) + result.counts.further + answered_beyond(result)
-    left = every - max(known, result.counts.asked)  # a search has asked for its baseline and begun a round, too
+    lacks = every > max(known, result.counts.asked)  # a search has asked for its baseline and begun a round, too
     people, models, earlier_p = result.by_people, "", _earlier_p(result)
     if people is not None and not people.answers:  # they answered in other runs alone
         people = None
@@ -620,14 +621,18 @@ def _cost(result: RunResult) -> str:
         models = f", models {show_usd(spend.run_p - people.cost_p)}"
     parts = [
         money(result)
-        + (f", after {show_usd(earlier_p)} in earlier runs" if spend.known and earlier_p > 0 else "")
+        + (
+            f", beside {show_usd(earlier_p)} by other runs for answers used here"
+            if spend.known and earlier_p > 0
+            else ""
+        )
         + (f", and {show_usd(spend.rehearsed_p)} of recorded costs" if spend.rehearsed_p else ""),
         f"{people.cost}{models}" if people is not None else "",
         "failed calls may have been billed: `judgeloop ledger show --unknown`" if spend.unconfirmed_p else "",
         f"{'all answers' if result.judged else 'the controls'} were in the ledger"
         if spend.remembered and not (result.alike or spend.run_p or spend.asked_anything) and people is None
         else "",
-        f"the rest would cost about {dollars(usd * left / every)} more" if usd and left > 0 else "",
+        f"all {count(every, thing_of(result))} would cost about {dollars(usd)}" if usd and lacks else "",
     ]
     return "; ".join(filter(None, parts))
 

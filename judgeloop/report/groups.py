@@ -23,7 +23,7 @@ NO_GROUP = "(no group)"
 GAP = "gap, points"  # a column
 CLAIMED = ("at least", "at most", "is", "more items")  # columns of groups that are tested
 MORE = (
-    "With about so many more items a {of} has an even chance of an answer; for one that is level, no number is known."
+    "The last column: with about so many more items an open {of} has an even chance of an answer; empty if it is level."
 )
 Claim = Literal["better", "worse", "open"]
 

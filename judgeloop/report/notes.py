@@ -220,7 +220,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.ITEMS_WANTED: "With about {items:more {unit}} like these, a decision is likely.",
     NoteCode.ITEMS_AND_LIMIT: "With about {items:more {unit}} like these and `max_judgments={limit}`, a decision is likely.",
     NoteCode.MORE_ITEMS: "A new test of {test:{unit}} ({even:,} more) is about 50 % likely to decide; for 80 % it takes "
-    "{likely_test:,}, as the true gap may be smaller.",
+    "{likely_test:,}, as the true gap may be far below the one seen.",
     NoteCode.MANY_MORE_ITEMS: "A new test of {test:{unit}} ({even:,} more) is about 50 % likely to decide.",
     NoteCode.BLOCKS_TOO: "A label takes a block of {block:item}: raise `max_judgments` with them.",
     NoteCode.ITEMS_UNKNOWN: "How many more {units} would decide is not known.",
@@ -238,7 +238,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.LEAD_STAYS: "If the lead stays at {lead:gap}, about {judgments:more judgment}{usd:expected} probably decide.",
     NoteCode.LEAD_STAYS_LIMIT: "If the lead stays at {lead:gap}, `max_judgments={limit}`{usd:expected} probably decides.",
     NoteCode.USUAL_JUDGMENTS: "For {systems:,} systems, about {judgments:more judgment}{usd:about} are usually enough.",
-    NoteCode.USUAL_LIMIT: "`max_judgments={limit}`{usd:about} is usually enough for {systems:,} systems.",
+    NoteCode.USUAL_LIMIT: "`max_judgments={limit}`{usd:about} is usually enough for {systems:,} systems, but not where several are close.",
     NoteCode.ALL_NAME: "`max_judgments={limit}`{usd:about} judges all: the best is then known.",
     NoteCode.ALL_MAY_NAME: "`max_judgments={limit}`{usd:about} judges up to {left:,} more, and decides only if one pulls clearly ahead; else add items.",
     NoteCode.SAME_TEST: "The risk stays the same.",

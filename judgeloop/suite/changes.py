@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from judgeloop.core.errors import some
-from judgeloop.core.outcomes import AnsweredBy, Outcome
+from judgeloop.core.outcomes import AnsweredBy
 from judgeloop.core.records import PAIR
 from judgeloop.diagnostics.past_runs import PastRun, past_runs
 from judgeloop.engine.controls import NAME as CONTROL
@@ -218,7 +218,7 @@ def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: Last
         then.result is not None
         and now.result is not None
         and then.result.job == now.result.job
-        and now.result.outcome is not Outcome.INTERRUPTED
+        and not now.result.answer.broke_off
         and old.judges == new.judges
     ):
         otherwise, limit = _asked_otherwise(then.result, now.result)
@@ -309,10 +309,14 @@ def _ended(ledger: Address, run: PastRun) -> LastRun:
 
 
 def models_of(result: RunResult) -> Models:
-    """The models that answered for each judge of a result; where no reply names another, the one that was asked for."""
+    """The models that answered for each judge of a result; where no reply names another, the one that was asked for.
+
+    Nobody answered about identical outputs.
+    """
+    asked = result.judged_items - result.identical
     found = zip(result.setup.judges, result.counts.answered_by or repeat(()), strict=False)
     return tuple(
-        (judge, models or (AnsweredBy(judge.partition("/")[2], result.judged_items, "", ""),))
+        (judge, models or (AnsweredBy(judge.partition("/")[2], asked, "", ""),))
         for judge, models in found
-        if models or (result.judged_items and "/" in judge and not (is_table(judge) or is_recorded(judge)))
+        if models or (asked > 0 and "/" in judge and not (is_table(judge) or is_recorded(judge)))
     )

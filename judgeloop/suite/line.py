@@ -34,7 +34,11 @@ SHOWN = {state: f"{SIGNS.get(state, BADGES[Outcome.BROKEN].sign)} {WORDS.get(sta
 DATE = 10  # characters of a night's name that are its date
 MOVED = "moved"  # a column: by how much the gap did
 # On a page, where the items are not all of both nights.
-ON_ALL, ON_BOTH, GAPS = " on all of each: {} then, {:,} now", " on the {} of both nights", "; {} then, {} now"
+ON_ALL, ON_BOTH, GAPS = (
+    " on all of each: {} then, {:,} now",
+    " on the {} of both nights",
+    "; on all judged {} then, {} now",
+)
 OTHER_JUDGE, OTHERWISE = "judge changed", "asked otherwise"
 NOTHING = "\N{EN DASH}"  # the gap of a pair of which all outputs drawn are identical
 COMPARE = "compare"  # the question whose figure is a gap

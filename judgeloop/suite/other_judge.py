@@ -42,5 +42,5 @@ def other_models(models: Collection[OtherModels], judges: int) -> tuple[str, str
         f"The judge{f' {one.judge}' * (judges > 1)} changed: {some(one.now)} answer{'s' * (len(one.now) == 1)} now."
         for one in models
     )
-    before = "; ".join(f"{some(one.before)}{f' for {one.judge}' * (judges > 1)}" for one in models)
-    return now, f"Before, it was {before}." if before else ""
+    before = "; ".join(f"{some(one.before)}{f' (for {one.judge})' * (len(models) > 1)}" for one in models)
+    return now, f"Before, {before} answered." if before else ""

@@ -138,14 +138,19 @@ class Summary:
         }
         pairs = [(one.name, one.judges_before, one.judges) for one in self.lines if one.judges]
         now, before = other_models(self.other_models, len(judges))
-        again = self._asked_again("because of it") if now else ""
-        return " ".join(filter(None, [now, again, *other_judges(pairs), before]))
+        return " ".join(
+            filter(None, [now, self._asked_again("because of it") if now else "", *other_judges(pairs), before])
+        )
 
-    def _asked_again(self, why: str) -> str:
+    def _asked_again(self, why: str = "") -> str:
         """How many calls were asked again, and what for, in a sentence; empty without any."""
         calls, controls, cost_p = self.again
         on = f", {controls:,} of them on controls" * bool(controls)
-        return f"Asked again {why}, for {show_usd(cost_p)}: {count(calls, 'call')}{on}." if calls else ""
+        said = f"Asked again {why}, for {show_usd(cost_p)}: {count(calls, 'call')}{on}."
+        unsaid = (
+            f"What an earlier model had judged was asked again, for {show_usd(cost_p)}: {count(calls, 'call')}{on}."
+        )
+        return "" if not calls else said if why else unsaid
 
     @property
     def _by_new(self) -> set[str]:
@@ -179,7 +184,7 @@ class Summary:
                 alone.setdefault(models[-1].model, []).append(line.name)
         said = [
             f"new: {some(news)}",
-            *(f"{some(names)} also rest{'s' * (len(names) == 1)} on {model}" for model, names in too.items()),
+            *(f"{some(names)} rest{'s' * (len(names) == 1)} on {model}, too" for model, names in too.items()),
         ]
         said = ["; ".join(said) + "."] if news else []
         said += [f"Not asked again, so judged by {model}: {some(names)}." for model, names in alone.items()]
@@ -339,7 +344,7 @@ class Summary:
     def _above(self, longest: int | None = None) -> tuple[Fact, ...]:
         """What stands above all pairs: that the judge changed, why many have no result, and which are gone."""
         changed = f"! {self.changed}" if self.changed else ""
-        again = self._asked_again("as another model had judged it")
+        again = self._asked_again()
         changed = clipped(changed, longest) if longest else changed
         turned = clipped(self.turned, longest) if longest else self.turned
         otherwise = clipped(self.otherwise, longest // 2) if longest else self.otherwise

@@ -204,7 +204,7 @@ def test_what_only_groups_are_asked_about_is_apart_in_the_first_line_and_they_st
         Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     command = by_function("return 'A' if 'good' in first else 'B'", "--by-group", "report", "--max-judgments", "20")
     done = commandline.judgeloop(*command, JUDGELOOP_DETAILS="false")
-    assert "at most 30 judgments, 20 of them for the decision and $5.00" in unwrapped(done.stderr)
+    assert "at most 30 judgments (20 for the decision) and $5.00" in unwrapped(done.stderr)
     assert "groups a is better in x, y" in unwrapped(done.stdout)
 
 

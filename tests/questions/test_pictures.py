@@ -160,7 +160,7 @@ def test_a_gap_among_picked_items_is_not_drawn_as_one_of_all():
 
 def test_the_cost_of_judging_everything_is_at_the_mean_of_this_run():
     result = make_result()  # 0.042 dollars for 20 calls, and about 1.9 calls for each of 100 items
-    assert told(result, Section.COST)["cost"].endswith("; the rest would cost about $0.36 more")
+    assert told(result, Section.COST)["cost"].endswith("; all 100 items would cost about $0.40")
     assert result.usd_of_all == pytest.approx(0.042 / 20 * 1.9 * 100)
 
 
@@ -200,7 +200,7 @@ def test_a_live_system_is_shown_with_its_price_and_seconds():
     spend = replace(result.spend, remembered=0, outputs_p=2 * 10**10)
     costs = told(replace(result, spend=spend), Section.COST)
     assert "($0.020 for outputs, $0.0010 for judging)" in costs["calls"]
-    assert costs["cost"].endswith("; the rest would cost about $0.0090 more"), "judging alone: 0.001 for 10 of 100"
+    assert costs["cost"].endswith("; all 100 items would cost about $0.010"), "judging alone: 0.001 for 10 of 100"
     assert "all 100" not in told(result, Section.COST)["cost"], "some were paid for before"
 
 
@@ -268,7 +268,7 @@ def test_a_search_says_which_judgments_and_items_do_not_count(tmp_path):
     assert result.page.text("judged").startswith(
         "4 judgments on 2 of 40 items, 1 with identical outputs, 6 more on 3 other items to choose the baseline, "
     )
-    assert "on 37 of these 40 items (3 chose the baseline)" in result.page.headline
+    assert "on 37 of these 40 items (the other 3 served to choose the baseline)" in result.page.headline
     assert "not counted" not in selected(tmp_path).page.text("judged")
 
 

@@ -120,7 +120,7 @@ def test_nights_with_a_regression_on_the_third_and_another_judge_on_the_fourth(s
     done, found = play(4, "-o", "night.md", "-o", "night.xml", "-o", "night.html")
     assert done.exit_code == 0, done.output
     changed = found["judge_changed"]
-    assert re.match(r"The judge changed: haiku-2 .*\$0\.0\d+: \d+ calls, .* haiku-1\.$", changed)
+    assert re.match(r"The judge changed: haiku-2 .*\$0\.0\d+: \d+ calls, .* haiku-1 answered\.$", changed)
     assert any(pair["again"] for pair in found["pairs"]), "what the old one judged is asked again"
     assert done.stdout.split("\n")[1].startswith("! The judge changed: haiku-2")
     assert "The judge changed" not in done.stderr, "standard output says it"
@@ -208,7 +208,7 @@ def test_a_pair_that_the_new_model_judges_on_a_later_night_has_another_judge_the
             )
         if night == 2:
             assert (
-                "new: haiku-2; mail also rests on haiku-1. Not asked again, so judged by haiku-1: chat."
+                "new: haiku-2; mail rests on haiku-1, too. Not asked again, so judged by haiku-1: chat."
                 in Path("n.md").read_text()
             )
             shown = judgeloop("runs", "show", pairs["chat"]["run"], "--details").stdout
@@ -252,17 +252,17 @@ def line(*models, name="p", before=()):
 
 def test_the_sentence_has_the_cost_before_who_answered_until_then():
     night = Summary(night="2026-01-05-n", budget_p=0, lines=(line(NEW, before=(OLD,)),), other_models=(OTHER,))
-    assert night.changed == "The judge changed: b answers now. Before, it was a."
+    assert night.changed == "The judge changed: b answers now. Before, a answered."
     again = replace(night, again=AskedAgain(54, 18, 52 * 10**9))
     asked = "for $0.052: 54 calls, 18 of them on controls."
-    assert again.changed == f"The judge changed: b answers now. Asked again because of it, {asked} Before, it was a."
+    assert again.changed == f"The judge changed: b answers now. Asked again because of it, {asked} Before, a answered."
     assert asked[:10] in render(again.brief(1, 50)[0])
     assert "Before" not in render(again.brief(1, 50)[0])
     kept = replace(again, other_models=())
     assert not kept.changed
     assert asked in " ".join(render(kept.page).split()), "an earlier night's verdicts may be by another model"
     two = replace(night, lines=(*night.lines, replace(line(), answered_by=(("k", (NEW,)),))))
-    assert two.changed == "The judge j changed: b answers now. Before, it was a for j."
+    assert two.changed == "The judge j changed: b answers now. Before, a answered."
 
 
 def test_a_pair_is_judged_by_the_old_model_alone_only_where_another_judged_others():
@@ -272,7 +272,7 @@ def test_a_pair_is_judged_by_the_old_model_alone_only_where_another_judged_other
 
     kept, both = line(OLD, name="p0", before=(OLD,)), line(OLD, NEW, name="p1", before=(OLD,))
     assert note(kept, line(NEW, name="p2")) == "new: b. Not asked again, so judged by a: p0."
-    assert note(kept, both, line(NEW, name="p2")) == "new: b; p1 also rests on a. Not asked again, so judged by a: p0."
+    assert note(kept, both, line(NEW, name="p2")) == "new: b; p1 rests on a, too. Not asked again, so judged by a: p0."
     assert "Not asked again" not in note(kept, both, replied=("a", "b")), "models that take turns"
 
 

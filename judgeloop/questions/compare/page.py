@@ -57,7 +57,7 @@ WHAT_P_MEANS = (
     "a random sample. It is not the probability that the decision is wrong."
 )
 
-OTHER_MARGIN = "; another margin is free: "  # of a run that is there to be shown
+OTHER_MARGIN = "; to ask about another margin costs nothing and adds no risk: "  # of a run that is there to be shown
 
 
 def page(result: Comparison) -> Page:
@@ -600,8 +600,8 @@ def _groups_mean(result: Comparison) -> str:
         further = f"{more} went to open groups; the winner, votes and gap above are without them. "
     return (
         "In a group that is open, neither system is shown to be better. "
-        f"The chance that any group is given a name that is not the better system in it is {at_most(chance)}, "
-        f"whatever was judged next. That is a second family of statements beside the one on all items: that "
+        f"The chance that the wrong system is named in any group is {at_most(chance)}, whichever group was "
+        f"asked about next. That is a second family of statements beside the one on all items: that "
         f"either errs has a chance of {at_most(min(1.0, 2 * chance))}. {further}"
         "All intervals hold at once, at the risk of the groups."
     )

@@ -32,7 +32,7 @@ Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_differen
 BETS = "bets"  # the rule whose bounds answer every question
 ONCE = "once"  # the rule of what is there already
 WORSE_FAILS = "Being worse fails"
-EQUAL_BOUND = "Bounds never widen again, so a later gap can come to lie on one."
+EQUAL_BOUND = "Bounds only get narrower while the gap still moves, so a gap may equal one of its bounds."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -460,6 +460,7 @@ class Comparison(RunResult):
         if (
             self.alike
             and not self.recorded
+            and not self.answer.broke_off
             and (self.judged >= FEWEST_TIES or self.stop_reason is not StopKind.DRY_RUN)
         ):
             return (note(NoteCode.ALL_IDENTICAL, judged=self.judged), *found)

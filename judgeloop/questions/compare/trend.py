@@ -205,7 +205,7 @@ def _answer(trend: Trend) -> str:
     else:
         number, low, high = trend.drift
         runs = f"{'both' if number == FEWEST else f'all {number}'} runs with fresh draws"
-        fit = f"Not shown: gaps from {signed(low)} to {signed(high)} points fit {runs}."
+        fit = f"Not shown: one gap, anywhere from {signed(low)} to {signed(high)} points, fits {runs}."
         found = f"Is it drifting? {f'Yes: no gap fits {runs}.' if low > high else fit}"
     if many := Counter(one.left_out for one in trend.points if one.left_out):
         why = ", ".join(f"{number} {reason}" for reason, number in many.items())

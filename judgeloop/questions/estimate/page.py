@@ -16,8 +16,8 @@ from judgeloop.report.pictures import IntervalRow, Picture, Scale
 from judgeloop.report.words import count, one_in, stopped, visible
 
 LOOKS: dict[str, str] = {
-    IntervalKind.EXACT: "read once, at the end",
-    IntervalKind.ANYTIME: "read at any time",
+    IntervalKind.EXACT: "looked at once, at the end",
+    IntervalKind.ANYTIME: "however often one looks",
     IntervalKind.APPROXIMATE: "by an approximation",
 }
 
@@ -135,12 +135,10 @@ def _interval(result: Estimation) -> str:
     low, high = result.interval
     mean = result.mean or 0.0
     far = reach(round(mean, 3), (round(low, 3), round(high, 3)))  # of the ends that the headline shows
-    wider = ", a little wider than without `half_width`, as any look may end the run"
     silent = "each skip" if setup.by_hand else "each without a verdict"
-    wider *= options.interval_kind == IntervalKind.ANYTIME and not result.answer.answered
     parts = [
-        "" if wanted is None else f"reaches at most {far:.3f} from the score (wanted {wanted:g}){wider}",
-        f"{'at most' if setup.guarantee else 'about'} {often} such intervals miss the score ({LOOKS[options.interval_kind]})",
+        "" if wanted is None else f"reaches at most {far:.3f} from the score (wanted {wanted:g})",
+        f"{'at most' if setup.guarantee else 'about'} {often} such intervals miss the score, {LOOKS[options.interval_kind]}",
         f"{silent} counts as 0 for the lower end and as 1 for the upper" if result.counts.abstentions else "",
         "it begins at the score, as earlier items scored higher" if low == mean > 0 else "",
         "it ends at the score, as earlier items scored lower" if high == mean < 1 else "",

@@ -255,7 +255,7 @@ def pictures(result: Selection) -> tuple[tuple[Picture, ...], ...]:
 def on(result: Selection) -> str:
     """Which items the decision is about: those that did not choose the baseline."""
     if but := beside(result):
-        return f"on {result.items - but:,} of these {result.items:,} items ({but:,} chose the baseline)"
+        return f"on {result.items - but:,} of these {result.items:,} items (the other {but:,} served to choose the baseline)"
     return said.on_items(result.about, result.items, families=result.data.units)
 
 
@@ -361,10 +361,10 @@ def _intervals(result: Selection) -> tuple[Scale, ...]:
     left = len(known) - len(shown)
     more = f" {count(left, 'more system')} in the table below." if left else ""
     alone = _one_by_one(result) or _apart(result)
-    note = (
-        f"Win rates against {baseline} {on(result)}. Each bound holds at a risk of {result.setup.risk_threshold:g}"
-        f"{alone and f', but they {alone}'}.{more}"
-    )
+    bounds = f"Each bound holds at a risk of {result.setup.risk_threshold:g}{alone and f', but they {alone}'}."
+    if all(row.known for row in known):
+        bounds = "All are judged: these win rates are exact."
+    note = f"Win rates against {baseline} {on(result)}. {bounds}{more}"
     marks = (PER_CENT * TIE, "level with the baseline"), (0.0, "0 %"), (PER_CENT, "100 %")
     words = "; ".join(f"{row.name}: {row.said}" for row in rows)
     return (Scale("Where the win rates lie", words, 0, PER_CENT, rows, marks, note=note),)

@@ -91,7 +91,7 @@ def test_the_sum_stands_in_the_first_block_of_every_form(asked_thrice):
     done = commandline.judgeloop(
         *command(asked_thrice, "--risk", "0.1", "--quiet"), *(one for name in files for one in ("-o", name))
     )
-    said = "these two were compared by this judge 3 times before on these items, without an answer; with this test, the chance of any wrong answer is at most 0.25"
+    said = "these two were compared by this judge 3 times before on these items, without an answer; with this test, the chance of any wrong decision is at most 0.25"
     assert f"before {said}" in unwrapped(done.stdout)
     for name in files[:3]:
         assert said in unwrapped(Path(name).read_text()), name

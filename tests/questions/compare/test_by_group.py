@@ -169,7 +169,7 @@ def test_what_is_spent_on_groups_is_money_of_the_run(asked, reported):
 
 def test_the_result_says_that_there_are_two_families_and_both_risks(asked):
     said = " ".join(asked(BETTER, "--by-group", "report", "--risk", "0.05").stdout.split())
-    assert "is at most 5 %, whatever was judged next" in said
+    assert "is at most 5 %, whichever group was asked about next" in said
     assert "a second family of statements" in said
     assert "has a chance of at most 10 %" in said
 

@@ -89,7 +89,7 @@ def test_the_gap_is_seen_from_the_second_system_whoever_leads():
     assert [one.gap for one in found.points] == [-0.5, 1.0]
     low, high = found.points[0].interval
     assert low <= -0.5 <= high
-    assert "fit both runs with fresh draws" in render(page_of(found))
+    assert "fits both runs with fresh" in render(page_of(found))
     assert "the gap on items like these is the same in all these runs" in said(found)
     assert "wrong with probability at most 0.1, by itself; the test's risk is for all" in said(found)
     assert "large ahead" in draw(picture([found]))
