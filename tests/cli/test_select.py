@@ -315,7 +315,7 @@ def test_without_a_baseline_one_is_chosen_and_named(systems, chat_server):
     text = shown.stdout
     against = "" if outcome["winner"] == outcome["baseline"] else f", each compared with {outcome['baseline']},"
     assert (
-        f"5 systems{against} on {ITEMS - SCOUTED} of these {ITEMS} items ({SCOUTED} chose the baseline)"
+        f"5 systems{against} on {ITEMS - SCOUTED} of these {ITEMS} items (the other {SCOUTED} served to choose the baseline)"
         in unwrapped(text)
     )
     assert f"Win rates against {outcome['baseline']}" in text
