@@ -159,9 +159,12 @@ def holds(condition: Condition, result: RunResult) -> bool:
 
 
 def _held(condition: Condition, result: RunResult) -> str:
-    """What was found; of verdicts that changed with the order also how many may."""
-    may = f" ({condition.requires.replace(MAY_CHANGE, 'may')})"
-    return f"{condition.sentence}{may if condition.name == FLIPS and result.counts.both_in_all else ''}"
+    """What was found; of verdicts that changed with the order, and of those that are not there, also how many may."""
+    share = condition.name == "abstentions" or (condition.name == FLIPS and result.counts.both_in_all)
+    may = condition.requires.replace(MAY_CHANGE, "may").replace(
+        f" of {plural(thing_of(result))} may be without a verdict", " may"
+    )
+    return f"{condition.sentence}{f' ({may})' if share else ''}"
 
 
 def _required(condition: Condition) -> str:
@@ -214,7 +217,7 @@ def identical(result: RunResult) -> str:
     return f", {result.identical:,} with identical outputs" if result.identical else ""
 
 
-def unjudged(result: RunResult, how: str = ", counted against both") -> str:
+def unjudged(result: RunResult, how: str = ", which widen bounds") -> str:
     """How many got no verdict, behind how many were judged, and `how` they count; how many more people answered.
 
     Where the judge failed, the item whose calls did so is no measure of them.
@@ -469,7 +472,7 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
         return [*found, *([Fact("controls", Section.JUDGE, "controls", _controls(result))] if setup.controlled else [])]
     each = ONE_EACH if setup.one_each else ""
     order = f"{setup.order}{each}{_changed(result)}" if setup.order else ""
-    held = "; each counts against both" if counts.abstentions or counts.abstentions_beside else ""
+    held = "; each widens bounds" if counts.abstentions or counts.abstentions_beside else ""
     return [
         *found,
         Fact("trust", Section.JUDGE, "in short", _in_short(result)),

@@ -291,7 +291,7 @@ def test_a_gap_says_what_it_is_in_win_rate_and_nothing_where_each_may_be_the_bes
     shown = {gap: {one.key: one.text for one in facts(replace(cut, gap=gap))}["leader"] for gap in (0.842, 0.0905)}
     assert shown[0.842] == "nothing yet: any of the 3 may be the best"
     assert "9.1 points better" in shown[0.0905]
-    assert "4.6 % in win rate" in shown[0.0905], "not below the half"
+    assert "4.6 points of win rate" in shown[0.0905], "not below the half"
     few = replace(cut, near_best=every[:2])
     assert "84.2 points" in {one.key: one.text for one in facts(few)}["leader"]
 

@@ -186,7 +186,7 @@ const about = (seconds) => { // no more exact than it is known, and as the termi
   return seconds < 45 ? "half a minute" : minutes === 1 ? "a minute" : [hours ? `${hours} h` : "", rest ? `${rest} min` : ""].filter(Boolean).join(" ");
 };
 const minutesOf = (seconds) => (seconds < 90 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`);
-const SEES = "Whoever runs this sees what came of it. Until now not even they knew who leads.";
+const SEES = "Whoever runs this sees what came of it.";
 function over(why) {
   if (why === "stopped") message("Stopped", "The run was stopped", "Your answers are saved. Nothing more is asked now.", mine(), null, "If the run goes on, the same link works again.");
   else if (why === "budget") message("Stopped", "The budget is used up", "Your answers are saved. Nothing more is asked now.", mine(), null, "If the run goes on, the same link works again.");
@@ -301,7 +301,7 @@ function progress() {
   $("helpskip").hidden = !most;
   $("helpskip").textContent = `${together ? `A ${thing()} that all skip` : "A skip"} uses up one of the ${most - again}.`;
   const many = Math.min(left, fives(more?.[1], Math.ceil));
-  if (pays !== null && !(live && more && more[1] <= pays)) $("forecast").replaceChildren(`· ${pays ? `about ${pays} more, ` : ""}as far as the budget goes`);
+  if (pays !== null && !(live && more && more[1] <= pays)) $("forecast").replaceChildren(`· ${pays ? `about ${pays} more, as far as the budget goes` : "until the budget is used up"}`);
   else if (live && more) $("forecast").replaceChildren(`· about ${fives(more[0], Math.floor)} to ${many} more`, el("span", "if", many < left ? " until a decision, if it goes on like this" : " until a decision or the limit"), ...(many < left ? [el("span", "if most", `; at most ${left} more`)] : []));
   else if (live) $("forecast").replaceChildren(left ? `· ${near ? "a decision may be near, " : ""}at most ${left} more` : "");
   else if (usual && judged <= usual[1] && usual[1] < most) $("forecast").replaceChildren(`· usually ${usual[1]} in all`, el("span", "if", `${again ? ", second readings included" : " until a decision"}, ${limit}`));

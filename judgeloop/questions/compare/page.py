@@ -642,7 +642,7 @@ def _narrowing(result: Comparison) -> tuple[Chart, ...]:
             "items asked about" if silent else "judgments",
             (Curve(signed(last / 100).replace("-", MINUS), "lead", gap.points), lower, upper, *lines),
             note=f"The band: bounds of the gap, each wrong with a chance of at most {result.setup.risk_threshold:g}, "
-            f"however often one looks. {'Nothing is claimed before the run ends' if result.answer.broke_off else RULED_OUT}.{aside}",
+            f"however often one looks. {'The run has no result, so nothing is claimed' if result.answer.broke_off else RULED_OUT}.{aside}",
             up="gap, in points",
             above=f"{name} better",
             below=f"{other} better",

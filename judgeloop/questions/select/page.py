@@ -187,7 +187,11 @@ def _shown(result: Selection) -> str:
         return "nothing yet"
     if result.gap > WIDE and len(result.near_best) == len(result.setup.systems):
         return f"nothing yet: any of the {len(result.near_best)} may be the best"
-    rate = f" ({per_cent(math.ceil(HALF * result.gap) / PER_MILLE, 1)} in win rate)" if result.gap else ""
+    rate = (
+        f" ({per_cent(math.ceil(HALF * result.gap) / PER_MILLE, 1).removesuffix(' %')} points of win rate)"
+        if result.gap
+        else ""
+    )
     return f"{show_gap(result.gap)} than {visible(result.leader)}{rate}, at a risk of {result.risk:g}"
 
 
