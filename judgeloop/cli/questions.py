@@ -310,11 +310,9 @@ def catch_signals(interruption: Interruption, *, by_hand: bool) -> None:
         if by_hand:
             text = "stopping: what people have in hand is let go, at no cost"
         elif again:
-            text = "giving up the calls in flight; they stay charged"
+            text = "giving up the calls in flight; what they may cost stays held"
         else:
-            text = (
-                "stopping: waiting for the calls in flight; interrupt again to give them up, which leaves them charged"
-            )
+            text = "stopping: waiting for the calls in flight; interrupt again to give them up, which leaves their cost held"
         interruption.request()
         say(text)
 

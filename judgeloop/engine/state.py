@@ -371,6 +371,10 @@ class RunState(Generic[T]):
             why = self.interruption.why
             if self.reason is None or self.reason.kind is why.kind:  # calls in flight may have failed since
                 waited = "" if why.kind is StopKind.INTERRUPTED else self.and_waited  # whoever did it had seen it
+                # Calls on their way take their own time.
+                waited += ", and the calls on their way were waited for" * (
+                    why.kind is StopKind.DEADLINE and bool(self.trouble)
+                )
                 self.reason = replace(why, sentence=f"{why.sentence}{waited}{self.and_failed}")
         return self._broken or self._rests or self.reason is not None
 

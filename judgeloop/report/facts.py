@@ -591,12 +591,12 @@ def of_controls(judge: str, tally: ControlTally | None) -> str:
 
 
 def money(result: RunResult) -> str:
-    """The money spent, the budget, and what is held for failed calls."""
+    """The money spent, the budget, and what is held for calls without a reply."""
     spend = result.spend
     spent = show_usd(spend.run_p - spend.unconfirmed_p) if spend.known else "an unknown amount"
     then = f", {show_usd(spend.now_p)} of it now" if spend.known and spend.now_p < spend.run_p else ""
     if spend.unconfirmed_p:
-        then = f", and {show_usd(spend.unconfirmed_p)} held for failed calls"
+        then = f", and {show_usd(spend.unconfirmed_p)} held for calls without a reply"
     if spend.budget_p is None:
         return f"{spent}{then}"
     if result.setup.night and not spend.over_p:  # its own part depends on when it ran

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_USAGE
 from judgeloop.core.outcomes import Condition
 from judgeloop.report.notes import LIMITS_THE_RISK
-from judgeloop.report.page import BADGES, TITLES, Fact, Page, PageTable, Section
+from judgeloop.report.page import BADGES, TITLES, WARNINGS, Fact, Page, PageTable, Section
 from judgeloop.report.terminal import WARNING, render
 from judgeloop.report.words import visible
 
@@ -175,9 +175,13 @@ def render_junit(result: Tested) -> str:
     answer, *conditions = result.conditions
     code = answer.outcome.exit_code or (result.exit_code if result.exit_code in BROKEN else 0)
     beside = "" if code or not result.exit_code else BESIDE
-    said = (one.text for one in result.page.facts if one.section is Section.WARNING)
+    said = [one.text for one in result.page.facts if one.section is Section.WARNING]
     own = (answer.name, code, result.page.head, f"{beside}{render(result.page)}", said)
-    return _suite(result.job, _ended(*own), *(_ended(one.name, one.outcome.exit_code, one.said) for one in conditions))
+    held = (
+        _ended(one.name, one.outcome.exit_code, one.said, None if one.name != WARNINGS else "\n".join(said) or None)
+        for one in conditions
+    )
+    return _suite(result.job, _ended(*own), *held)
 
 
 def render_ends(

@@ -174,7 +174,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.CONTROLS_BEFORE: "{judge} did not pass its controls, which an earlier command of this run asked: {right} of "
     "{asked} right, {level}.",
     NoteCode.JUDGE_CHANGED: "The verdicts of {judge} are by {models:model}: {said}.",
-    NoteCode.JUDGE_REPLACED: "{judge} answers as {model} now: {verdicts:verdict} of {before} did not count, and had to be asked again.",
+    NoteCode.JUDGE_REPLACED: "{judge} answers as {model} now: {verdicts:call} that {before} answered did not count, and had to be asked again.",
     NoteCode.CONTROLS_NOT_PASSED: f"{{judge}} was not shown to {TELL}: "
     "{right} of {asked} controls right, {level}. If your criteria ignore the question (valid JSON, tone), set "
     "`controls=off`; else use another judge.",
@@ -192,13 +192,13 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.MAKE_UP: "Else `budget={budget:.10g}` makes up for it.",
     NoteCode.FIX_IS_ANOTHER: "Rerun the command to go on. If you change the code of {judge}, it is another judge: its "
     "{judged:verdict} are asked for again.",
-    NoteCode.SILENT: "Rerun the command: those without a verdict are asked again. To accept so many without one, set `max_abstentions={share:.2g}` "
-    "({share:share}): a new run, with its own budget and risk.",
+    NoteCode.SILENT: "Look at the judge's replies; a rerun asks again what has no verdict. `max_abstentions={share:.2g}` accepts up to {share:share} "
+    "without one, in a new run with its own budget and risk.",
     NoteCode.NO_VERDICTS: "Use a judge or a prompt that brings verdicts.",
     NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge without `version`.",
     NoteCode.OTHER_JUDGE: "Use a judge that reads the question; or set `controls=off`, if your criteria ignore it (valid JSON, tone). The same "
     "command tries this judge again, with other controls and a stricter test.",
-    NoteCode.OTHER_MODEL: "Rerun the command: the model that answers then is asked for the {verdicts:verdict} of the one before{controls}{usd:about}. "
+    NoteCode.OTHER_MODEL: "Rerun the command: the model that answers then{controls} judges again what the one before had judged{usd:about}. "
     "`judge_model` says which model has to answer, or that any may.",
     NoteCode.ONE_OUTPUT: "Look at the outputs of {system} first: all are the same.",
     NoteCode.STEADIER_JUDGE: "Use a judge or criteria whose verdicts do not change with the order.",

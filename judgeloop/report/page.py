@@ -201,6 +201,7 @@ class Page:
 
 NO_PAGE = Page(())
 COST = "cost"  # the name of what was paid, as a fact, a condition and a line
+WARNINGS = "warnings"  # a condition: that there are none
 SEALED = "sealed"
 # The facts that say nothing of who leads.
 OPEN = {"decision", "judged", COST, "calls", "next", "judge", "checks", "warning.checks_failed", "rubric"}

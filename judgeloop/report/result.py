@@ -21,7 +21,7 @@ from judgeloop.report.forms import render_latex, render_markdown
 from judgeloop.report.html import render_html, render_notebook
 from judgeloop.report.labels import LabelRow, Texts, frame_of, render_csv
 from judgeloop.report.notes import DOUBTED, Note, NoteCode, note
-from judgeloop.report.page import NO_PAGE, Page
+from judgeloop.report.page import NO_PAGE, WARNINGS, Page
 from judgeloop.report.people import ByPeople
 from judgeloop.report.pictures import Curve
 from judgeloop.report.records import AskedBefore, Counts, DataNotes, Setup, changes
@@ -130,7 +130,7 @@ class RunResult(Part):
             verb = "are" if len(self.warnings) > 1 else "is"
             warned = f"there {verb} {count(len(self.warnings), 'warning')}, and warnings fail here"
             found = warned if self.warnings else "there is no warning"
-            beside.append(Condition("warnings", stands, found, requires="there must be no warning"))
+            beside.append(Condition(WARNINGS, stands, found, requires="there must be no warning"))
         object.__setattr__(self, "conditions", (answer, *beside))
         object.__setattr__(self, "outcome", Outcome.worst(one.outcome for one in self.conditions))
 

@@ -18,7 +18,7 @@ def standing_of(found: Forecast, first: SoFar) -> SoFar:
     if found.people is None:
         return first
     result, skipped = found.result, found.result.counts.abstentions - found.skipped
-    known = result.asked - result.identical - found.skipped + found.known
+    known = len(result.labels) - result.identical - found.skipped + found.known
     again, judged = (*found.people.again[:2], first.again), known - skipped
     low, expected, worst = map(sum, zip(found.people.judgments, again, strict=True))
     return replace(

@@ -127,7 +127,7 @@ def test_an_outage_after_the_controls_is_no_abstention_and_draws_no_lead(judge):
     assert "no result: the judge failed" in done.stderr
     assert "not needed" not in done.stderr
     assert json.loads(Path("verdict.json").read_text())["stop_reason"] == "judge_failed"
-    assert "held for failed calls" in Path("verdict.html").read_text()
+    assert "held for calls without a reply" in Path("verdict.html").read_text()
     assert 'name="abstentions"' not in Path("verdict.xml").read_text()
     assert re.search("all attempts at .* failed|calls in a row failed", done.stderr)
     assert len(list(ET.parse("verdict.xml").getroot().iter("error"))) == 1

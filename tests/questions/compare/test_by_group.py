@@ -366,8 +366,9 @@ def test_a_judge_that_died_before_the_deadline_is_named_where_it_cut_groups_off(
     chat_server.respond = respond
     done = commandline.judgeloop(*gate, "--deadline", HOUR_S)
     assert done.exit_code == 3
-    assert "tests were cut off: the deadline of 3600 s is reached; the last call failed: HTTP 503" in unwrapped(
-        done.stdout
+    assert (
+        "tests were cut off: the deadline of 3600 s is reached, and the calls on their way were waited for; the last call failed: HTTP 503"
+        in unwrapped(done.stdout)
     )
     assert "Rerun the command to resume" in unwrapped(done.stdout)
     chat_server.most = 10**6

@@ -579,7 +579,7 @@ def test_more_empty_outputs_than_the_baseline_has_are_a_warning(candidate, warne
     ("spend", "parts"),
     [
         (SPEND, ["$0.021 now, 12 attempts, 3 answered from the ledger"]),
-        (replace(SPEND, unconfirmed_p=10**10), ["$0.032 of $5.00, and $0.010 held for failed calls"]),
+        (replace(SPEND, unconfirmed_p=10**10), ["$0.032 of $5.00, and $0.010 held for calls without a reply"]),
         (Spend(attempts=1), ["$0.00 now, 1 attempt, 0 answered from the ledger"]),
         (Spend(rehearsed_p=10**12), ["$1.00 of recorded costs"]),
         (Spend(known=False), ["cost unknown, as the model has no price"]),
