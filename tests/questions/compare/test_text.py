@@ -723,6 +723,13 @@ def with_groups(result, *claims):
     return replace(result, page=page(result))
 
 
+def test_no_budget_turns_a_gate_that_a_group_has_failed():
+    short = undecided(StopKind.BUDGET, "the budget is used up", spend=replace(SPEND, next_p=10**10), **PROVED)
+    assert {NoteCode.PAYS_TO_LIMIT, NoteCode.PAYS_FOR, NoteCode.RAISE_BUDGET} & {*codes(short.advice)}
+    failed = with_groups(short, "worse", "open")
+    assert (failed.exit_code, codes(failed.advice)) == (5, [])
+
+
 def test_groups_that_fail_stand_beside_an_answer_that_fails_and_open_ones_are_no_fact():
     failed = make_result(not_worse=0.05, winner=0, tally=Tally(items=100, wins=(30, 2), ties=1), **PROVED)
     passed = make_result(not_worse=0.05, winner=None, stop=PASSED, tally=Tally(items=100, wins=(2, 30)), **PROVED)
@@ -852,6 +859,8 @@ def test_a_limit_that_would_do_for_an_equal_system_and_did_not_says_what_that_me
     tally = Tally(items=1000, wins=(60, 40), ties=100)
     open_ = undecided(StopKind.JUDGMENT_LIMIT, tally=tally, not_worse=0.2)
     assert codes(open_.advice) == ["between"], "no other test is proposed"
+    skipped = replace(open_, counts=replace(open_.counts, asked=open_.asked + 60, abstentions=60))
+    assert codes(skipped.advice) == ["fewer_skips"], "they count against it, and keep the bounds open"
     little = undecided(StopKind.JUDGMENT_LIMIT, tally=Tally(items=1000, wins=(6, 4), ties=10), not_worse=0.1)
     assert codes(little.advice) == ["equal_passes", "second_test"]
 
