@@ -212,6 +212,7 @@ class Question(ABC, Generic[S, T, R]):
         held, limit = before.note.limits, run.limits.max_judgments
         if held[-1][1] == limit:
             return self._under(run, held)
+        # What the ledger knows is drawn once more under the old limits; nothing is asked, and judges stay open.
         known = self._under(replace(run, command=Command(foresees=True)), held)
         _, finished = await self.ask(known, known.terms(offline=True))
         tally: Any = finished.ending.estimate.tally
@@ -219,6 +220,7 @@ class Question(ABC, Generic[S, T, R]):
         return self._under(run, (*(one for one in held if one[0] < drawn), (drawn, limit)))
 
     def _under(self, run: Prepared[S], held: Limits) -> Prepared[S]:
+        """The run with parts of its own for the limits that `held`, where they are not the one that it was made for."""
         if held == run.limits.held or (len(held) == 1 and held[0][1] == run.limits.max_judgments):
             return run
         limits = replace(run.limits, max_judgments=held[-1][1], held=held)

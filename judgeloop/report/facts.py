@@ -217,7 +217,7 @@ def identical(result: RunResult) -> str:
     return f", {result.identical:,} with identical outputs" if result.identical else ""
 
 
-def unjudged(result: RunResult, how: str = ", which widen bounds") -> str:
+def unjudged(result: RunResult, how: str = ", counted in the bounds alone") -> str:
     """How many got no verdict, behind how many were judged, and `how` they count; how many more people answered.
 
     Where the judge failed, the item whose calls did so is no measure of them.
@@ -472,7 +472,7 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
         return [*found, *([Fact("controls", Section.JUDGE, "controls", _controls(result))] if setup.controlled else [])]
     each = ONE_EACH if setup.one_each else ""
     order = f"{setup.order}{each}{_changed(result)}" if setup.order else ""
-    held = "; each widens bounds" if counts.abstentions or counts.abstentions_beside else ""
+    held = "; each counts in the bounds alone" if counts.abstentions or counts.abstentions_beside else ""
     return [
         *found,
         Fact("trust", Section.JUDGE, "in short", _in_short(result)),

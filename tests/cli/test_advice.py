@@ -57,7 +57,7 @@ def test_items_without_a_verdict_stand_beside_those_that_are_judged(by_function)
     shown, result = commandline.shown_and_found(*command, JUDGELOOP_MAX_ABSTENTIONS="0.5")
     assert (result["judged"], result["abstentions"], result["stop_reason"]) == (23, 7, "pool_exhausted")
     said = unwrapped(shown.stdout)
-    assert "23 of 30 items, by python:mine:judge; 7 more without a verdict, which widen bounds" in said
+    assert "23 of 30 items, by python:mine:judge; 7 more without a verdict, counted in the bounds alone" in said
     assert "all were asked about, and 7 got no verdict" in said
     assert "left to judge" not in said
 

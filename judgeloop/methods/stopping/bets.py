@@ -197,7 +197,7 @@ class Bets(Rule):
 
     def can_be_met(self, tally: Tally, unknown: int) -> bool:
         """As `Rule.can_be_met`: nothing is better for an answer than wins of its side, or for "nearly equal" ties."""
-        if asked(tally) < self.since:
+        if asked(tally) < self.since:  # it did go on there: under the limit of now it may look as if it could not
             return True
         following = self._followed_by(tally)
         shown = _shown(following.bets)
