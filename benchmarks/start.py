@@ -1,12 +1,14 @@
 """What is computed before the first call, and before a forecast: seconds of the processor and memory.
 
     python benchmarks/start.py [--items 5000] [--limits 200 805 2400 5000] [--asked winner not-worse …] [--turns 2]
+        [--kept]
     python benchmarks/start.py --night 50 [--items 200] [--turns 3]
 
 Each figure is of a process of its own, after its imports: the files are read (`read`), then a run is begun up to its
 first call by a judge that answers nothing, and a forecast is made of a run by a model, which prices every item. Shown
 is the least of the turns. Memory is the peak above that of reading. `select` has five systems. With `--night` it is the
-whole command that forecasts a night of so many pairs, imports included, in each turn.
+whole command that forecasts a night of so many pairs, imports included, in each turn. Each process makes its tables of
+stakes; with `--kept` it finds those of the turn before in the cache folder.
 """
 
 from __future__ import annotations
@@ -68,7 +70,7 @@ class First(BaseJudge):
         raise AssertionError(call)
 
 
-def measured_here(asked: str, limit: int, folder: Path, *, dry: bool) -> None:
+def measured_here(asked: str, limit: int, folder: Path, cache: Path, *, dry: bool) -> None:
     """Begin a run or forecast it in this process, and print what it took."""
     row, settings = ASKED[asked]
     question, files = row.load(), sorted(folder.glob("*.jsonl"))
@@ -78,7 +80,13 @@ def measured_here(asked: str, limit: int, folder: Path, *, dry: bool) -> None:
 
     ledger = folder / f"{os.getpid()}.sqlite"
     config = row.settings().of(
-        **places, judge=[MODEL if dry else First(marks)], ledger=ledger, max_judgments=limit, budget="5", **settings
+        **places,
+        judge=[MODEL if dry else First(marks)],
+        ledger=ledger,
+        cache_dir=cache,
+        max_judgments=limit,
+        budget="5",
+        **settings,
     )
     marks.append(used())
     ready = question.prepare(config, {"OPENAI_API_KEY": "none"}, offline=dry)
@@ -90,17 +98,20 @@ def measured_here(asked: str, limit: int, folder: Path, *, dry: bool) -> None:
     asyncio.run(question.run(ready))
 
 
-def measured(asked: str, limit: int, folder: Path, *, dry: bool, turns: int) -> list[float]:
+def measured(asked: str, limit: int, folder: Path, *, dry: bool, turns: int, kept: bool) -> list[float]:
     """Seconds to read, seconds after it and MiB above it, each the least of the turns."""
-    given = [asked, str(limit), str(folder), *(["--dry"] if dry else [])]
-    found = [subprocess.check_output([sys.executable, __file__, "--here", *given], text=True) for _ in range(turns)]
+    found = []
+    for turn in range(turns):
+        cache = folder / f"cache-{asked}-{limit}{'' if kept else f'-{dry}-{turn}'}"
+        given = [asked, str(limit), str(folder), str(cache), *(["--dry"] if dry else [])]
+        found.append(subprocess.check_output([sys.executable, __file__, "--here", *given], text=True))
     return np.min([json.loads(one.splitlines()[-1]) for one in found], axis=0).tolist()
 
 
-def of_a_night(pairs: int, folder: Path) -> float:
+def of_a_night(pairs: int, folder: Path, cache: str) -> float:
     """Seconds of the processor that the forecast of a night takes, in which all candidates meet one baseline."""
     (folder / "night.toml").write_text(
-        f"[suite]\nbudget = 5.0\njudge = '{MODEL}'\nnot-worse = 0.1\nmax-judgments = 200\n"
+        f"[suite]\ncache-dir = '{cache}'\nbudget = 5.0\njudge = '{MODEL}'\nnot-worse = 0.1\nmax-judgments = 200\n"
         "[pairs.candidate]\nsystems = ['s0.jsonl', 's*.jsonl']\n"
     )
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -125,19 +136,21 @@ def write_files(folder: Path, items: int, systems: int = SYSTEMS) -> None:
 def main() -> None:
     """Print the table."""
     if sys.argv[1:2] == ["--here"]:
-        asked, limit, folder, *dry = sys.argv[2:]
-        measured_here(asked, int(limit), Path(folder), dry=bool(dry))
+        asked, limit, folder, cache, *dry = sys.argv[2:]
+        measured_here(asked, int(limit), Path(folder), Path(cache), dry=bool(dry))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--items", type=int, help="by default 5,000, and 200 of a night")
     parser.add_argument("--night", type=int, metavar="PAIRS")
     parser.add_argument("--limits", type=int, nargs="+", default=[200, 805, 2400, 5000])
     parser.add_argument("--asked", nargs="+", choices=ASKED, default=list(ASKED))
     parser.add_argument("--turns", type=int, default=2)
+    parser.add_argument("--kept", action="store_true")
     arguments = parser.parse_args()
     if arguments.night:
         with tempfile.TemporaryDirectory() as name:
             write_files(Path(name), arguments.items or 200, arguments.night + 1)
-            turns = [of_a_night(arguments.night, Path(name)) for _ in range(arguments.turns)]
+            caches = [f"cache{'' if arguments.kept else turn}" for turn in range(arguments.turns)]
+            turns = [of_a_night(arguments.night, Path(name), cache) for cache in caches]
             print(", ".join(f"{one:.2f} s" for one in turns))
         return
     print("| asked | limit | read | then to the first call | MiB more | to a forecast | MiB more |")
@@ -148,7 +161,8 @@ def main() -> None:
         for asked in arguments.asked:
             for limit in arguments.limits:
                 begun, foreseen = (
-                    measured(asked, limit, folder, dry=dry, turns=arguments.turns) for dry in (False, True)
+                    measured(asked, limit, folder, dry=dry, turns=arguments.turns, kept=arguments.kept)
+                    for dry in (False, True)
                 )
                 times = (f"{one:.2f} s | {mib:.0f}" for _, one, mib in (begun, foreseen))
                 print(f"| {asked} | {limit:,} | {begun[0]:.2f} s |", " | ".join(times), "|", flush=True)

@@ -253,12 +253,17 @@ class Session(Generic[T]):
     def ahead(self) -> Iterator[Choice]:
         """Yield what the selector chooses next, as far as no answer changes it."""
         yield from self._left
+        for step in self.draws():
+            yield from step.choices
+
+    def draws(self) -> Iterator[Step]:
+        """Yield the steps that are asked next, as far as no answer changes them."""
         state, rng = self._state, copy.deepcopy(self._rng)
         while True:
             step, state = self._selector.ask(state, rng)
             if step is None:
                 return
-            yield from step.choices
+            yield step
 
     @property
     def estimate(self) -> Estimate[T]:

@@ -56,7 +56,7 @@ def outside(path: str, folder: Path) -> str | None:
     return f"{path!r} is hidden" if hidden - {HOME.name} else None
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file so that a reader sees the old file or the whole new file.
 
     Raises:
@@ -66,8 +66,8 @@ def write_whole(path: Path, text: str) -> None:
     try:
         # A new file, at a name that nobody can foresee, and not what a link there points to.
         new = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666)
-        with os.fdopen(new, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(new, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
         draft.replace(path)
     except (OSError, UnicodeError) as error:
         with contextlib.suppress(OSError):

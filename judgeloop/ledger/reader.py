@@ -61,6 +61,8 @@ LAST_MODEL = f"""SELECT coalesce(model, '') FROM attempts WHERE judge = :judge A
 ASKED_AGAIN = f"""SELECT run, count(DISTINCT key), count(DISTINCT key) FILTER (WHERE strpos(note, :control) > 0),
     CAST(sum(charged_p) AS BIGINT) FROM attempts WHERE run = ANY(:keys) AND strpos(note, '"{AGAIN_OF}":') > 0
     AND rehearsed = 0 AND coalesce(ended, '') NOT IN ('{End.UNSENT}', '{End.UNNEEDED}') GROUP BY run"""
+ASKED = f"""SELECT DISTINCT item_id FROM attempts WHERE run = :run AND strpos(note, :control) = 0 AND rehearsed = 0
+    AND coalesce(ended, '') NOT IN ('{End.UNSENT}', '{End.UNNEEDED}')"""
 FIRST_ANSWERS = "SELECT judge, model, min(ended_at) AS at FROM attempts WHERE model <> '' GROUP BY judge, model"
 
 
@@ -249,6 +251,10 @@ class LedgerReader:
         """What was asked again of another model, by run; a call is on a control if one of its systems is `control`."""
         rows = self._rows(ASKED_AGAIN, {"keys": list(runs), "control": json.dumps(control)})
         return {run: AskedAgain(*found) for run, *found in rows}
+
+    def asked(self, run: str, control: str) -> set[str]:
+        """The items that a run asked about, whatever came of it; not by calls whose systems have a `control`."""
+        return {row[0] for row in self._rows(ASKED, {"run": run, "control": json.dumps(control)})}
 
     def last_model(self, judge: str) -> str | None:
         """The model that gave a judge's last verdict in any run: empty without a name, None without a verdict."""

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from judgeloop.core.outcomes import Finished
 from judgeloop.core.protocols import SoFar, T
 from judgeloop.core.work import lasting
+from judgeloop.engine.controls import NAME as CONTROL
 from judgeloop.engine.session import check_draws
 from judgeloop.engine.state import Interruption, Observe, Terms, unobserved
 from judgeloop.ledger.records import RecordedRun
@@ -24,6 +25,7 @@ from judgeloop.report.result import RunResult
 from judgeloop.runs.begin import conducted, opened
 from judgeloop.runs.forecast import Forecast, Left, forecast
 from judgeloop.runs.inputs import Inputs, read_inputs
+from judgeloop.runs.kept_tables import keep_tables_in
 from judgeloop.runs.known import answered_beyond
 from judgeloop.runs.peoples_time import read_twice
 from judgeloop.runs.prepared import Command, Ids, Parts, Prepared, ids_of
@@ -120,6 +122,7 @@ class Question(ABC, Generic[S, T, R]):
             InputError: a setting or a file is wrong.
         """
         self.check(config)
+        keep_tables_in(config.cache_dir)
         config = within_ceiling(config, environment)
         config, inputs = self.settled(config, self.inputs(config, environment, offline=offline))
         # Here, and not in the run, which cannot be interrupted while clusters are computed.
@@ -203,7 +206,8 @@ class Question(ABC, Generic[S, T, R]):
     async def _with_limits(self, run: Prepared[S]) -> Prepared[S]:
         """A run with all limits that held in it: what was drawn keeps the limit that it was drawn under.
 
-        Where it goes on with another limit than the last, the next draw is the first that no verdict is known of.
+        Where it goes on with another limit than the last, that begins after all draws which the ledger has verdicts of,
+        and after all that the run asked about: some had no answer when it broke off.
         """
         runs = await run.look(lambda reader: reader.runs()) if run.any_limit else ()
         before = next((one for one in runs if one.id == run.run_id and one.note.limits), None)
@@ -216,7 +220,11 @@ class Question(ABC, Generic[S, T, R]):
         known = self._under(replace(run, command=Command(foresees=True)), held)
         _, finished = await self.ask(known, known.terms(offline=True))
         tally: Any = finished.ending.estimate.tally
-        drawn = tally.judged + tally.abstentions
+        asked = await run.look(lambda reader: reader.asked(run.run_id, CONTROL))
+        ids = {place for place, item in enumerate(run.pool.items) if item.id in asked}
+        draws = enumerate(run.session().draws(), start=1)
+        last = max((number for number, step in draws if any(one.position in ids for one in step.choices)), default=0)
+        drawn = max(tally.judged + tally.abstentions, last)
         return self._under(run, (*(one for one in held if one[0] < drawn), (drawn, limit)))
 
     def _under(self, run: Prepared[S], held: Limits) -> Prepared[S]:

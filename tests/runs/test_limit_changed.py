@@ -17,27 +17,35 @@ from judgeloop.methods.stopping.giving_up import GivingUp
 ITEMS = 400
 ROWS = [{"prompt": f"q{n}"} for n in range(ITEMS)]
 SYSTEMS = {name: [row | {"output": f"{name} {n}"} for n, row in enumerate(ROWS)] for name in "abc"}
+ORDER = np.random.default_rng(0).permutation(ITEMS).tolist()  # in which items are drawn
 FEW = 57  # replies before the judge is gone
 
 
 class Judge:
-    """Answers so often, and is gone then; half of the items go to each system."""
+    """Answers so often, and is gone then; half of the items go to each system. It never answers about the `hole`."""
 
     def __init__(self) -> None:
         self.left = self.calls = 0
+        self.hole, self.asked = "", []
 
-    def replies(self) -> None:
-        if not self.left:
+    def replies(self, prompt: str) -> None:
+        self.asked.append(prompt)
+        if not self.left or prompt == self.hole:
             raise RuntimeError("gone")
         self.left, self.calls = self.left - 1, self.calls + 1
 
+    @property
+    def drawn(self) -> int:
+        """The last draw that it was ever asked about, whatever became of that."""
+        return 1 + max(ORDER.index(int(one[1:])) for one in self.asked)
+
     def compares(self, prompt: str, first: str, second: str) -> float:
-        self.replies()
+        self.replies(prompt)
         better = max if int(prompt[1:]) * 7919 % 100 < 52 else min
         return float(first == better(first, second))
 
     def rates(self, prompt: str, output: str) -> float:
-        self.replies()
+        self.replies(prompt)
         return (int(prompt[1:]) * 37 % 100) / 100
 
 
@@ -77,12 +85,13 @@ QUESTIONS = {"compare": {}, "select": {"baseline": "a"}, "estimate": {"interval"
 def test_a_run_that_was_cut_short_goes_on_with_another_limit(question, limit, ask, judge):
     settings = QUESTIONS[question]
     cut, _ = ask(question, FEW, max_judgments=200, **settings)
+    asked = judge.drawn
     result, (noted,) = ask(question, max_judgments=limit, **settings)
     drawn = noted.limits[1][0]
     assert (result.setup.run, judge.calls) == (cut.setup.run, result.asked - FEW)
     assert limit - 10 < result.asked <= limit, "the next round may not fit"
     assert noted.limits == result.setup.limits == ((0, 200), (drawn, limit))
-    assert 0 < drawn <= FEW
+    assert drawn == asked or (question == "select" and 0 < drawn <= FEW), "a search counts judgments"
     again, (noted,) = ask(question, max_judgments=limit, **settings)
     assert (again.labels, judge.calls, noted.limits) == (result.labels, 0, result.setup.limits)
 
@@ -95,13 +104,14 @@ def test_a_run_that_has_ended_is_another_one_with_another_limit(ask, judge):
     assert [one.limits for one in notes] == [((0, 100),), ((0, 150),)]
 
 
-def test_the_first_limit_of_a_run_that_ended_with_another_is_another_run(ask):
+def test_the_first_limit_of_a_run_that_ended_with_another_is_another_run(ask, judge):
     ask(left=FEW, max_judgments=200)
+    asked = judge.drawn
     ended, _ = ask(max_judgments=100)
     first, notes = ask(max_judgments=200)
     assert first.setup.run != ended.setup.run
     assert (ended.asked, first.asked) == (100, 200)
-    assert [one.limits for one in notes] == [((0, 200), (FEW, 100)), ((0, 200),)]
+    assert [one.limits for one in notes] == [((0, 200), (asked, 100)), ((0, 200),)]
     assert ask(max_judgments=200)[0].setup.run == first.setup.run
     assert ask(max_judgments=100)[0].setup.run == ended.setup.run
 
@@ -109,8 +119,18 @@ def test_the_first_limit_of_a_run_that_ended_with_another_is_another_run(ask):
 def test_a_limit_below_what_was_drawn_ends_the_run_there(ask, judge):
     ask(left=FEW, max_judgments=200)
     result, (noted,) = ask(max_judgments=30)
-    assert (result.asked, judge.calls, noted.limits) == (30, 0, ((0, 200), (FEW, 30)))
+    assert (result.asked, judge.calls, noted.limits) == (30, 0, ((0, 200), (judge.drawn, 30)))
     assert (result.stop_reason, ask(max_judgments=30)[0].asked) == ("judgment_limit", 30)
+
+
+def test_what_was_asked_ahead_keeps_its_limit_though_an_answer_before_it_was_missing(ask, judge):
+    """The twentieth draw has no answer: those after it were asked, and are folded once it is answered."""
+    judge.hole = f"q{ORDER[19]}"
+    cut, _ = ask(max_judgments=200, concurrency=8)
+    asked, judge.hole = judge.drawn, ""
+    assert cut.asked == 19 < asked
+    result, (noted,) = ask(max_judgments=300, concurrency=8)
+    assert noted.limits == result.setup.limits == ((0, 200), (asked, 300))
 
 
 def test_a_dry_run_of_another_limit_is_of_the_run_that_goes_on(ask, judge, tmp_path):
@@ -125,7 +145,7 @@ def test_a_dry_run_of_another_limit_is_of_the_run_that_goes_on(ask, judge, tmp_p
         order="random",
         max_judgments=300,
     )
-    assert (found.judgments.worst, found.result.setup.limits) == (300 - FEW, ((0, 200), (FEW, 300)))
+    assert (found.judgments.worst, found.result.setup.limits) == (300 - FEW, ((0, 200), (judge.drawn, 300)))
     assert [one.note.limits for one in runs_of(tmp_path / "ledger")] == [((0, 200),)], "a dry run notes nothing"
 
 
@@ -174,11 +194,12 @@ def test_before_a_change_no_run_is_hopeless_and_none_is_given_up(asked):
     assert not rule.can_be_met(Tally(UNLIMITED, (14, 14), preferences=level[:28]), 1)
 
 
-def test_the_note_of_a_run_has_its_limits_its_risk_its_margins_and_the_version_of_its_stakes(ask):
+def test_the_note_of_a_run_has_its_limits_its_risk_its_margins_and_the_version_of_its_stakes(ask, judge):
     ask(left=FEW, max_judgments=200, risk=0.05, not_worse=0.1)
+    asked = judge.drawn
     _, (noted,) = ask(left=10, max_judgments=250, risk=0.05, not_worse=0.1)
     assert (noted.limits, noted.risk, noted.margins, noted.stakes) == (
-        ((0, 200), (FEW, 250)),
+        ((0, 200), (asked, 250)),
         0.05,
         (("not_worse", 0.1),),
         VERSION,

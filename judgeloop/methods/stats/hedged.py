@@ -24,9 +24,10 @@ stands for several draws, with their variance and their skewness.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, Self
@@ -128,6 +129,16 @@ class Stakes:
         return tuple(memoryview(one) for one in arrays)
 
 
+def made_anew(name: str, make: Callable[[], Stakes]) -> Stakes:
+    """Tables that are kept nowhere."""
+    del name
+    return make()
+
+
+# Gives the tables of this name, which it may have kept, or makes them: at the edge, as this half reads no disk.
+keep: Callable[[str, Callable[[], Stakes]], Stakes] = made_anew
+
+
 @lru_cache(maxsize=64)
 def stakes_of_a_zone(risk: float, limit: int, drawn: float, zone: float) -> Stakes:
     """One table for each of `SHARES`, for a null about a zone of this half-width; `drawn` is limit / items."""
@@ -173,7 +184,16 @@ def _tables(  # noqa: PLR0917 - what a family of tables is made of
     size: float = 0.0,
     spent: float = SPENT_ASKED,
 ) -> Stakes:
-    """The tables of walks of so many coins with this `mean` under the null; a zone's if it has a `size`.
+    """The tables of walks of so many coins with this `mean` under the null; a zone's if it has a `size`."""
+    made_of = np.concatenate([[VERSION, risk, drawn, size, spent], coins, scale, mean])
+    name = hashlib.sha256(made_of.tobytes()).hexdigest()[:32]
+    return keep(name, lambda: _made(risk, coins, scale, drawn, mean, size, spent))
+
+
+def _made(  # noqa: PLR0917 - as `_tables`
+    risk: float, coins: NDArray[np.int64], scale: Floats, drawn: float, mean: Floats, size: float, spent: float
+) -> Stakes:
+    """Tables, made.
 
     A state is a number of heads. Row k has the numbers up to k, and on to the boundary.
     """

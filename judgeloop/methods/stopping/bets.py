@@ -159,7 +159,7 @@ class Bets(Rule):
 
     @property
     def since(self) -> int:
-        """The draws before which the run is known not to have ended, as its limit was changed after them."""
+        """The draws that were asked before its last limit held: the run had not ended when it asked them."""
         return self.limits[-1][0] if self.limits else 0
 
     @property
@@ -197,7 +197,9 @@ class Bets(Rule):
 
     def can_be_met(self, tally: Tally, unknown: int) -> bool:
         """As `Rule.can_be_met`: nothing is better for an answer than wins of its side, or for "nearly equal" ties."""
-        if asked(tally) < self.since:  # it did go on there: under the limit of now it may look as if it could not
+        if (
+            asked(tally) < self.since
+        ):  # all to there was asked: under the limit of now it may look as if it could not be met
             return True
         following = self._followed_by(tally)
         shown = _shown(following.bets)

@@ -25,7 +25,7 @@ class GivingUp:
     The chance assumes that verdicts go on as before (`Rule.chance_at_the_end`). For selectors whose labels leave the
     decision, it is a rough guess. If the limit covers all items and the decision is about these, the last
     judgment decides, and no run gives up. With `sampled`, the decision is about items like these.
-    It looks from `since` draws on: before them the run is known not to have ended.
+    It looks from `since` draws on: so many were asked before the limit of now held.
     """
 
     rule: Rule
