@@ -187,7 +187,7 @@ def render_junit(result: Tested) -> str:
 def render_ends(
     question: str, ends: Iterable[tuple[str, int, str, Iterable[str], Iterable[str]]], skipped: Mapping[str, str]
 ) -> str:
-    """A test suite with a test for each end: a name, an exit code, a sentence, warnings, and the items lost.
+    """A test suite with a test for each end: a name, an exit code, a sentence, warnings, and lines behind it.
 
     Tests that are `skipped` say what else is to be known, by name, as far as they have a text.
     """
@@ -197,10 +197,10 @@ def render_ends(
             name,
             code,
             said,
-            "\n".join([*([] if code else [visible(said)]), *(f"lost  {one}" for one in lost)]),
+            "\n".join([*([] if code else [visible(said)]), *behind]),
             warnings,
         )
-        for name, code, said, warnings, lost in ends  # the message of one that did not pass is its sentence
+        for name, code, said, warnings, behind in ends  # the message of one that did not pass is its sentence
     )
     return _suite(question, *cases, *more)
 

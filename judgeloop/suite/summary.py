@@ -550,7 +550,16 @@ class Summary:
 
         Tests that are skipped say that another model answers, and name absent systems.
         """
-        ends = ((one.name, one.exit_code, one.headline_here, one.warnings, one.lost) for one in self.lines)
+        ends = (
+            (
+                one.name,
+                one.exit_code,
+                one.headline_here,
+                one.warnings,
+                [*(f"lost  {lost}" for lost in one.lost), *([f"next  {one.advice}"] if one.advice else [])],
+            )
+            for one in self.lines
+        )
         return render_ends("suite", ends, {"judge changed": self.changed, "absent": self.missed})
 
     def to_html(self, links: Mapping[str, str]) -> str:

@@ -167,7 +167,7 @@ def test_trouble_stands_first_then_what_moved_most():
     found = night(
         line("still", 0, "passed.", since=Since((), 40, (0.01, -0.02, 0.04))),
         line("fell", 0, "passed.", since=Since((), 40, (-0.13, -0.3, 0.04)), nights=(0.18, 0.05)),
-        line("open", 3, "open."),
+        line("open", 3, "open.", advice="80 more judgments"),
         line("odd", 0, "passed.", doubtful=True),
         line("broken", 4, "broken."),
         line("lost", 5, "failed.", lost=("i1 “Why?”: it invents a rule",)),
@@ -182,6 +182,7 @@ def test_trouble_stands_first_then_what_moved_most():
     assert [row[1] for row in table.rows[:4]] == ["✗ failed", "! broken", "✓ passed in doubt", "? open"]
     assert "failed. Lost: i1 “Why?”: it invents a rule" in render(found.page)
     assert "lost  i1" in found.to_junit()
+    assert "next  80 more judgments" in found.to_junit()
     assert found.to_junit().count("broken.") == 1, "the message has it"
 
 

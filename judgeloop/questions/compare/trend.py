@@ -220,15 +220,16 @@ def page_of(trend: Trend) -> Page:
     first, second = _names(trend.points)
     several = len({one.judge for one in trend.points}) > 1
     changed = any(one.changed for one in trend.points)
+    many = len({one.systems[1] for one in trend.points}) > 1
     last = (*["judge"] * several, *["changed"] * changed)
-    columns = ("night or day", "system", "run", "judged", "gap", "interval", "in the test", *last)
+    columns = ("night or day", *["system"] * many, "run", "judged", "gap", "in the test", *last)
     rows = tuple(
         (
             visible(one.name),
-            visible(one.systems[1]),
+            *[visible(one.systems[1])] * many,
             one.run,
             f"{one.judged:,}",
-            *_figures(one),
+            _figures(one),
             f"no: {IN_A_WORD[one.left_out]}" if one.left_out else "yes",
             *[visible(one.judge)] * several,
             *[one.changed] * changed,
@@ -283,12 +284,11 @@ def _end(points: Sequence[Point], place: int) -> str:
 
 def _row(one: Point, *, many: bool) -> IntervalRow:
     """A run; its second system is named where there are many."""
-    gap, interval = _figures(one)
     name = f"{one.name}, {one.systems[1]}" if many else one.name
-    figures = f"{gap} ({interval})" if interval else gap
-    return IntervalRow(visible(name), figures, one.gap, one.interval, "other" if one.left_out else "lead")
+    return IntervalRow(visible(name), _figures(one), one.gap, one.interval, "other" if one.left_out else "lead")
 
 
-def _figures(one: Point) -> tuple[str, str]:
+def _figures(one: Point) -> str:
     """The gap and its interval as they are shown; empty where they are not known."""
-    return "" if one.gap is None else signed(one.gap), one.bounds
+    gap = "" if one.gap is None else signed(one.gap)
+    return f"{gap} ({one.bounds})" if one.bounds else gap
