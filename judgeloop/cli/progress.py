@@ -82,6 +82,7 @@ def watching(
     budget_p: int | None,
     so_far: Callable[[Any, int], str],
     *,
+    before_p: int = 0,
     pair: str | None = None,
     stream: TextIO | None = None,
     now: Clock = time.monotonic,
@@ -89,18 +90,18 @@ def watching(
     """Yield a function that shows the progress of a run.
 
     `opening` says what is to be done, and `pair` of which pair of a suite. `most` is the most queries
-    that the run may take, and `budget_p` its budget in picodollars, None without one. `so_far` says
-    who leads, given the counts and the most characters of a name.
+    that the run may take, and `budget_p` its budget in picodollars, None without one, of which earlier commands have
+    spent `before_p`. `so_far` says who leads, given the counts and the most characters of a name.
     """
     with closing(_shown_on(stream, now, opening, pair)) as shown:
-        shown.show(Seen(0, most, spent_p=0, budget_p=budget_p))
+        shown.show(Seen(0, most, spent_p=before_p, budget_p=budget_p))
 
         def observe(progress: Progress[Any]) -> None:
             shown.show(
                 Seen(
                     progress.asked,
                     most,
-                    spent_p=progress.spent_p,
+                    spent_p=before_p + progress.spent_p,
                     budget_p=budget_p,
                     leads=lambda longest: so_far(progress.tally, longest),
                     slowed_to=progress.slowed_to,

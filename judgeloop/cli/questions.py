@@ -161,6 +161,7 @@ class Asking(Generic[R]):
     def watching(self, ready: Prepared[Any], pair: str | None = None) -> AbstractContextManager[Observe[Any]]:
         """A context that says how a run goes on, that of a pair of a suite if it is named."""
         from judgeloop.cli.progress import watching
+        from judgeloop.ledger.opening import runs_of
 
         config, systems = ready.config, ready.pool.systems
         most = ready.most_judgments
@@ -181,6 +182,7 @@ class Asking(Generic[R]):
             most,
             config.budget_p,
             lambda tally, longest: so_far(tally, systems, longest),
+            before_p=next((one.charged_p for one in runs_of(config.ledger) if one.id == ready.run_id), 0),
             pair=pair,
         )
 

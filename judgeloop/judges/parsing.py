@@ -61,7 +61,7 @@ def parse_verdict(
         reply = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constants)
     except (ValueError, RecursionError) as error:
         why = getattr(error, "msg", str(error))[:LONGEST_WHY] or type(error).__name__
-        return _unparsable(f"not one JSON object ({why}); it begins {text[:SHOWN]!r}; `verdict` asks for another form")
+        return _unparsable(f"not one JSON object ({why}); it begins {text[:SHOWN]!r}; try another form with `verdict`")
     fields = [*beside, *([field] if whole else [])]
     if not isinstance(reply, dict) or not set(reply) <= {"reason", *fields} or not set(beside) <= set(reply):
         return _unparsable(f"not an object of 'reason' and {' and '.join(map(repr, fields))}")

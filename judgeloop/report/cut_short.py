@@ -30,7 +30,7 @@ def to_go_on(stop: StopKind, setup: Setup, counts: Counts, spend: Spend, *, judg
     """How to go on; `judged` queries have a verdict. `by_hand`: people are asked, perhaps beside a judge."""
     if stop is StopKind.JUDGE_CHANGED:
         verdicts = sum(one.verdicts for models in counts.answered_by for one in models)
-        calls, controls = verdicts + spend.controls, " passes controls first, and" if spend.controls else ""
+        calls, controls = verdicts + spend.controls, " must first pass the controls. It then" if spend.controls else ""
         usd = float(to_usd(calls * spend.answers_p // spend.answers)) if spend.answers and spend.known else None
         return note(NoteCode.OTHER_MODEL, verdicts=verdicts, controls=controls, usd=usd)
     if setup.asked_anew and stop is not StopKind.CONTROLS:

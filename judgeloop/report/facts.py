@@ -353,7 +353,7 @@ def headline(result: RunResult, decision: str) -> str:
     if others:
         why += f"; {count(len(others), 'other condition')} {'fail or are' if len(others) > 1 else 'fails or is'} open"
     if result.outcome is Outcome.BROKEN and result.answer.answered:
-        decision = f"Not relied on: {decision}"
+        decision = f"So this answer does not count: {decision}"
     elif result.requirement and not result.answer.exit_code:
         decision = f"{OTHERWISE}: {decision}"
     return f"{word}: {stopped(visible(why))} {decision}"
@@ -394,16 +394,16 @@ def of_the_run(result: RunResult, max_flips: float | None, *, cut: bool = False)
         yield _flips(result, max_flips)
     elif result.setup.order is not None and result.counts.judged and not result.by_hand:
         counts, one_way = result.counts, result.setup.order in ONE_WAY
-        changed = (
-            f"{counts.flips_in_all:,} of {count(counts.both_in_all, 'verdict')} for a system changed in the other order"
-        )
+        changed = f"{counts.flips_in_all:,} of {count(counts.both_in_all, 'verdict')} that named a system changed in the other order"
         found = "each pair was shown in one order" if one_way else changed
         yield Condition(FLIPS, Outcome.PASSED, found, requires=f"any share {MAY_CHANGE}")
     requires = (
         f"at most {per_cent(result.setup.max_abstentions)} of {plural(thing_of(result))} may be without a verdict"
     )
     silent = result.counts.abstentions + result.counts.abstentions_beside
-    without = f"{_silent(result)} without a verdict" if silent else f"every {thing_of(result)} asked about has one"
+    without = (
+        f"{_silent(result)} without a verdict" if silent else f"every {thing_of(result)} asked about has a verdict"
+    )
     too_many = result.halt.kind is StopKind.ABSTENTIONS
     if too_many and not result.asked:  # on its controls
         without = result.stop_sentence
@@ -454,7 +454,7 @@ def _flips(result: RunResult, most: float) -> Condition:
         return Condition(FLIPS, Outcome.PASSED, "no verdict could change with the order", requires=requires)
     chance = chance_of_so_many(flips, both, most)
     shown = chance <= FLIPS_RISK
-    said = f"{flips:,} of {count(both, 'verdict')} for a system changed in the other order{_with_groups(result)}"
+    said = f"{flips:,} of {count(both, 'verdict')} that named a system changed in the other order{_with_groups(result)}"
     too_few = f": no proof that more than {100 * most:.3g} % do" if flips > most * both else ""
     said += f": shown to be more than {100 * most:.3g} %" if shown else too_few
     low, high = wilson_interval(flips, both)

@@ -39,8 +39,8 @@ _NEGATIVE = re.compile(r"(?<![\w.-])-(\d[\d.,]*)")
 NEEDS = r"Needs \usepackage{booktabs}."
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 MARK = f'{HEAD}<testsuite name="judgeloop"'  # how a suite of judgeloop's begins, and no other file
-NOT_FINISHED = "no result yet (begun {}). If judgeloop no longer runs, the same command goes on."
-BESIDE = "This answer passes; a condition beside it, a test of its own, does not.\n"
+NOT_FINISHED = "no result yet (begun {}). If judgeloop has stopped, the same command goes on."
+BESIDE = "This test passes; another test of this file fails.\n"
 BROKEN = {EXIT_ERROR, EXIT_USAGE, EXIT_JUDGE, EXIT_INTERRUPTED}
 
 
@@ -173,7 +173,7 @@ def render_junit(result: Tested) -> str:
     Where only a condition fails, a line before that text says so.
     """
     answer, *conditions = result.conditions
-    code = answer.outcome.exit_code or (result.exit_code if result.exit_code in BROKEN else 0)
+    code = result.exit_code if result.exit_code in BROKEN else answer.outcome.exit_code
     beside = "" if code or not result.exit_code else BESIDE
     said = [one.text for one in result.page.facts if one.section is Section.WARNING]
     own = (answer.name, code, result.page.head, f"{beside}{render(result.page)}", said)
@@ -193,13 +193,7 @@ def render_ends(
     """
     more = [Case(name, "skipped", said, "", {}) for name, said in skipped.items() if said]
     cases = (
-        _ended(
-            name,
-            code,
-            said,
-            "\n".join([*([] if code else [visible(said)]), *behind]),
-            warnings,
-        )
+        _ended(name, code, said, "\n".join([*([] if code else [visible(said)]), *behind]), warnings)
         for name, code, said, warnings, behind in ends  # the message of one that did not pass is its sentence
     )
     return _suite(question, *cases, *more)

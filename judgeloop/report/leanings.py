@@ -76,7 +76,8 @@ def said_of(found: Leanings, systems: Sequence[str], flips: int, both: int, *, o
         place = f"prefers the output shown {preferred} ({more:,} of {places:,})" if leans else neither
         said = ["shown each pair in one order, so that it is unknown how often it contradicts itself", place]
     elif both:
-        place = f"{more:,} of them for the output shown {preferred}" if leans else neither and f"and {neither}"
+        often = "each time" if more == flips else f"{more:,} of them"
+        place = f"{often} for the output shown {preferred}" if leans else neither and f"and {neither}"
         said = [f"contradicts itself on {flips:,} of {both:,}{f', {place}' if place else ''}"]
     else:
         said = []

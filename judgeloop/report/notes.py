@@ -140,7 +140,7 @@ TEXTS: dict[NoteCode, str] = {
     "holds for other items only if they are like these.",
     NoteCode.FEW_PROMPTS: "The {items:item} have only {families:,} different prompts, each of which counts once. If a part "
     "of the input is in another column, put both together: `map=prompt=prompt+COLUMN`.",
-    NoteCode.MANY_FLIPS: "{flips:,} of {both:verdict} for a system changed in the other order: "
+    NoteCode.MANY_FLIPS: "{flips:,} of {both:verdict} that named a system changed in the other order: "
     "this judge prefers a position, or guesses where outputs are nearly alike.",
     NoteCode.ITEMS_LEFT_OUT: "The answer is about {items:item}; others are left out: {left_out}.",
     NoteCode.NEIGHBOURS: "The stated risk may not hold: verdicts on items that stand near each other in the files agree more "
@@ -198,30 +198,30 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge without `version`.",
     NoteCode.OTHER_JUDGE: "Use a judge that reads the question; or set `controls=off`, if your criteria ignore it (valid JSON, tone). The same "
     "command tries this judge again, with other controls and a stricter test.",
-    NoteCode.OTHER_MODEL: "Rerun the command: the model that answers then{controls} judges again what the one before had judged{usd:about}. "
+    NoteCode.OTHER_MODEL: "Rerun the command: whichever model answers{controls} judges again what the one before had judged{usd:about}. "
     "`judge_model` says which model has to answer, or that any may.",
     NoteCode.ONE_OUTPUT: "Look at the outputs of {system} first: all are the same.",
     NoteCode.STEADIER_JUDGE: "Use a judge or criteria whose verdicts do not change with the order.",
     NoteCode.MORE_FLIPS: "Or let more of them change, by `max_flips={share:.2g}`, and rerun the command: no verdict is paid for "
     "twice.",
-    NoteCode.NOT_AS_ASKED: "Set `judge_model` to the model that answers, or to any; or let the server answer as the one that "
-    "it names. Then rerun the command.",
+    NoteCode.NOT_AS_ASKED: "Set `judge_model` to the model that answers, or to any; or make the server answer as the model that is "
+    "set. Then rerun the command.",
     NoteCode.ALL_ASKED: "All items are judged; only more items tell more.",
     NoteCode.ALL_ASKED_NEAR: "All items are judged; more items may name a system, and `min_gap={gap}` probably does.",
     NoteCode.NOTHING_COUNTS: "{judge} answers as {model} now, and no verdict of {before} counts. A dry run says what a result "
     "would probably cost.",
     NoteCode.ONLY_CONTROLS: "Only controls were asked so far, and their answers are kept. A dry run says what a result "
     "would probably cost.",
-    NoteCode.LEDGER_SHORT: "Set a higher limit by `judgeloop budget set` (`judgeloop budget` shows all), or wait until "
-    "that budget starts again, if it does; then rerun the command.",
+    NoteCode.LEDGER_SHORT: "`judgeloop budget` shows each budget, and when it starts again. `judgeloop budget set DOLLARS` "
+    "sets a higher limit. Then rerun the command.",
     NoteCode.NOTHING_JUDGED: "A dry run says what a result would probably cost.",
     NoteCode.TOO_FEW_JUDGED: "`max_judgments={limit}` judges the last {left:,}{usd:expected}.",
     NoteCode.REST_IS_EXACT: "`max_judgments={limit}` judges the last {left:,}{usd:expected}; the score is then exact.",
     NoteCode.ITEMS_WANTED: "With about {items:more {unit}} like these, a decision is likely.",
     NoteCode.ITEMS_AND_LIMIT: "With about {items:more {unit}} like these and `max_judgments={limit}`, a decision is likely.",
-    NoteCode.MORE_ITEMS: "A new test of {test:{unit}} ({even:,} more) is about 50 % likely to decide; for 80 % it takes "
+    NoteCode.MORE_ITEMS: "With {even:more {unit}} ({test:,} in all) a new test is about 50 % likely to decide; for 80 % it takes "
     "{likely_test:,}, as the true gap may be far below the one seen.",
-    NoteCode.MANY_MORE_ITEMS: "A new test of {test:{unit}} ({even:,} more) is about 50 % likely to decide.",
+    NoteCode.MANY_MORE_ITEMS: "With {even:more {unit}} ({test:,} in all) a new test is about 50 % likely to decide.",
     NoteCode.BLOCKS_TOO: "A label takes a block of {block:item}: raise `max_judgments` with them.",
     NoteCode.ITEMS_UNKNOWN: "How many more {units} would decide is not known.",
     NoteCode.OTHER_FAMILIES: "More items of the same {unit} change nothing.",

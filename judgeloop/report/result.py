@@ -20,7 +20,7 @@ from judgeloop.report.cut_short import CUT_SHORT, to_go_on
 from judgeloop.report.forms import render_latex, render_markdown
 from judgeloop.report.html import render_html, render_notebook
 from judgeloop.report.labels import LabelRow, Texts, frame_of, render_csv
-from judgeloop.report.notes import DOUBTED, Note, NoteCode, note
+from judgeloop.report.notes import DOUBTED, LIMITS_THE_RISK, Note, NoteCode, note
 from judgeloop.report.page import NO_PAGE, WARNINGS, Page
 from judgeloop.report.people import ByPeople
 from judgeloop.report.pictures import Curve
@@ -345,7 +345,7 @@ class RunResult(Part):
     @property
     def alike(self) -> bool:
         """Whether all outputs that were drawn are identical, so that nothing was compared."""
-        return 0 < self.judged == self.identical
+        return 0 < self.judged == self.identical and not self.counts.abstentions
 
     @property
     def answer(self) -> Outcome:
@@ -507,7 +507,10 @@ class RunResult(Part):
             if often
             else []
         )
-        found = [*self._replaced(), *self.doubts(), *asked, *few, *(one for part in parts for one in part.warnings)]
+        of_parts = (one for part in parts for one in part.warnings)
+        # Few lines show the first alone: without what limits the risk, a stated risk is not true.
+        rest = sorted(of_parts, key=lambda one: one.code not in LIMITS_THE_RISK)
+        found = [*self._replaced(), *self.doubts(), *asked, *few, *rest]
         found += [
             note(NoteCode.JUDGE_CHANGED, judge=judge, models=len(models), said=changes(models))
             for judge, models in zip(self.setup.judges, self.counts.answered_by, strict=False)
@@ -566,7 +569,7 @@ class RunResult(Part):
             rows = [row for row in rows if row.in_decision]
         differing = sum(row.reason != IDENTICAL for row in rows)
         if not differing:
-            return (note(NoteCode.ALL_IDENTICAL, judged=len(rows)),)
+            return () if self.counts.abstentions else (note(NoteCode.ALL_IDENTICAL, judged=len(rows)),)
         said = differing - self.counts.flips_in_all  # which count as ties
         return (note(NoteCode.ALL_TIES, judged=differing),) if said >= FEWEST_TIES else ()
 

@@ -22,10 +22,10 @@ GIVE_WAY = (
     VOTES,  # moves into the line of who judged
     "near_best",
     "trust",
-    "groups.found",
     "halve",
     "kappa",
     PROXY,
+    "groups.found",
     RISK,
     COST,
     "widened",

@@ -68,7 +68,7 @@ class Since(NamedTuple):
     def page(self, run: str) -> Page:
         """The items as a table; `run` is the earlier one."""
         rows = tuple((*map(_short, one[:3]), _whose(one.changed)) for one in self.turned)
-        turned = f"{count(len(rows), self.unit)} turned since run {run}, of {self.both:,} in both runs"
+        turned = f"{len(rows) or 'no'} of {count(self.both, self.unit)} in both runs turned since run {run}"
         head = turned if self.both else f"no item was judged both in run {run} and here"
         return Page(
             (decided(head),), (PageTable("", ("item", "then", "now", "outputs that differ"), rows),) if rows else ()

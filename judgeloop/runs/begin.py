@@ -105,9 +105,13 @@ async def conducted(
             driven = partial(
                 drive, pool=prepared.pool, judges=asking, ledger=ledger, systems=systems, calls=command.calls
             )
-            if not terms.offline and not systems and any(one and not one.model for one in one_model):
+            unnamed = not terms.offline and any(one and not one.model for one in one_model)
+            if not systems and (unnamed or (silent and not prepared.by_hand)):
                 known = await driven(session.anew(), terms=replace(terms, offline=True), calls=CommandCalls())
-                if known.ending.stop.kind is not StopKind.DRY_RUN:
+                ended = known.ending.stop.kind
+                if ended is StopKind.ABSTENTIONS:  # nothing would be asked: a judge that answers now had no chance to
+                    terms = replace(terms, silent={})
+                elif unnamed and ended is not StopKind.DRY_RUN:
                     terms = replace(terms, one_model=_supposed(one_model, known.counting))
             finished = await driven(
                 session, terms=terms, interruption=interruption, observe=observe, reserve_less=reserve_less

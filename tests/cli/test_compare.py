@@ -347,7 +347,7 @@ def test_an_unreadable_reply_names_the_flag_in_every_file(files, chat_server, tm
     judgeloop("compare", *live(chat_server, *files[:2]), *more, JUDGELOOP_MAX_ABSTENTIONS="1")
     for page in pages:
         text = page.read_text()
-        assert "--verdict asks for another form" in text
+        assert "try another form with --verdict" in text
         assert "(Expecting value)" in text
         assert "by its `verdict`." in text, "the reply is quoted as it was"
 

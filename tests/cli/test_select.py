@@ -167,7 +167,7 @@ def test_a_run_whose_money_is_gone_names_its_leader_and_the_gap(systems, chat_se
     assert first.startswith("? OPEN: no winner yet among 5 systems, each compared with base, on these 40 items:")
     said = " ".join(rest)
     assert re.search(
-        r"no system is more than \d+[\d.]* points better than best \([\d.]+ points of win rate\), at a risk of 0\.02",
+        r"no system is more than \d+[\d.]* points better than best \(a win rate at most [\d.]+ points higher\), at a risk of 0\.02",
         unwrapped(said),
     )
     assert "near best  best" in said
@@ -397,7 +397,8 @@ def test_when_the_items_are_used_up_the_leader_has_its_gap(systems, chat_server)
         "? OPEN: no winner yet among 5 systems, each compared with base, on items like these 40:"
     )
     assert re.search(
-        r"no system is more than [\d.]+ points better than best \([\d.]+ points of win rate\), at", result.stdout
+        r"no system is more than [\d.]+ points better than best \(a win rate at most [\d.]+ points higher\), at",
+        unwrapped(result.stdout),
     )
     assert outcome["stop_reason"] == "pool_exhausted"
 

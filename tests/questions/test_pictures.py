@@ -84,7 +84,7 @@ def test_what_must_hold_stands_on_top_with_whether_it_does():
     passed = required(make_result(required_winner="large", max_flips=0.2))
     assert set(passed.values()) == {"✓ passed"}
     assert next(iter(passed)) == "large must be better than small (gap of large: +7 to +97 points)"
-    assert any("for a system changed in the other order" in one for one in passed)
+    assert any("that named a system changed in the other order" in one for one in passed)
     assert any("may be without a verdict: " in one for one in passed)
     failed = make_result(required_winner="small")
     (said,) = [one for one, state in required(failed).items() if state == "✗ FAILED"]
@@ -291,7 +291,7 @@ def test_a_gap_says_what_it_is_in_win_rate_and_nothing_where_each_may_be_the_bes
     shown = {gap: {one.key: one.text for one in facts(replace(cut, gap=gap))}["leader"] for gap in (0.842, 0.0905)}
     assert shown[0.842] == "nothing yet: any of the 3 may be the best"
     assert "9.1 points better" in shown[0.0905]
-    assert "4.6 points of win rate" in shown[0.0905], "not below the half"
+    assert "at most 4.6 points higher" in shown[0.0905], "not below the half"
     few = replace(cut, near_best=every[:2])
     assert "84.2 points" in {one.key: one.text for one in facts(few)}["leader"]
 

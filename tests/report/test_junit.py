@@ -97,7 +97,7 @@ def test_verdicts_for_groups_count_among_the_flips():
     flips = next(one for one in held.conditions if one.name == "flips")
     assert flips.outcome is Outcome.BROKEN
     assert flips.said == (
-        "29 of 99 verdicts for a system changed in the other order: shown to be more than 20 % (95 % interval 21 % to 39 %; p = 0.017, and "
+        "29 of 99 verdicts that named a system changed in the other order: shown to be more than 20 % (95 % interval 21 % to 39 %; p = 0.017, and "
         "0.05 or less fails)"
     )
 

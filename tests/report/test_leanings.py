@@ -50,5 +50,5 @@ def test_a_place_is_preferred_only_where_that_is_shown():
         return said_of(Leanings(first, second), ("old", "new"), first + second, 40, one_order=False)
 
     assert said(3, 0) == "contradicts itself on 3 of 40", "of three nothing is said"
-    assert said(0, 9) == "contradicts itself on 9 of 40, 9 of them for the output shown second"
+    assert said(0, 9) == "contradicts itself on 9 of 40, each time for the output shown second"
     assert said_of(Leanings(), ("old", "new"), 0, 0, one_order=False) == ""

@@ -47,8 +47,8 @@ CONDITIONS = {  # without which a stated risk does not hold, by the warning that
     NoteCode.NEIGHBOURS: "if the items are independent draws",
 }
 EARLIER_MEANS = (
-    "They were about some of these items, by one of these judges. Each of these comparisons has a risk of its own. The sum of the risks bounds the number of wrong wins or passes "
-    "that is expected, if no candidate was chosen or made by verdicts on these items."
+    "The other tests were about some of these items, by one of these judges. Each has a risk of its own, and their sum bounds how many wrong wins or passes are to be expected. That holds if no "
+    "candidate was chosen or made by verdicts on these items."
 )
 GAP_MEANS = "The gap is the share of judged items won less the share lost, in points: hundredths."
 AT_A_LEAD = " A run that stops at a lead shows a gap that is too large, on average."
@@ -298,7 +298,7 @@ def _for_a_paper(result: Comparison) -> str:
 
 def _orders(result: Comparison) -> str:
     """How many of the judged outputs were identical, and in which orders the others were shown."""
-    setup, pair = result.setup, "each other pair" if result.identical else "each pair"
+    setup, pair = result.setup, "all other pairs" if result.identical else "each pair"
     shown = sum(row.in_decision and row.reason != IDENTICAL for row in result.verdicts)
     tied = " unless the first said tie" if result.counts.both_orders < shown and not setup.one_each else ""
     orders = {"both": f", {pair} in both orders{tied}", "random": f", {pair} in one random order"}
@@ -364,7 +364,7 @@ def _gap(result: Comparison) -> str:
     gap = result.gap if leads else 0.0 - result.gap
     found = f"{visible(own)} {signed_points(gap)} against {visible(other)}"
     found += f" by {said.judged_by(result)}" if result.corrected else ""  # another is the proxy's
-    found += f" in the mean of {plural(result.data.unit)}" if result.data.several else ""
+    found += f" (each {result.data.unit} counts once)" if result.data.several else ""
     if result.gap_biased:
         return f"{found} among the judged items, which were not drawn at random: no estimate for all items"
     if result.gap_weighted:
@@ -379,7 +379,7 @@ def _gap(result: Comparison) -> str:
     moved = ""
     if result.bounds and result.gap in result.bounds and abs(gap) < 1:  # earlier verdicts had narrowed them beyond it
         higher = (result.gap == result.bounds[0]) == leads
-        moved = f"; the {'lower' if higher else 'upper'} bound is from earlier in this run"
+        moved = f"; bounds never widen, and the {'lower' if higher else 'upper'} one is from earlier"
     return f"{found} ({shown} on {_population(result)}{moved}{allowed}){_by_items(result)}"
 
 
@@ -515,7 +515,7 @@ def _wrongly(result: Comparison) -> str:
     """What a run does whose answer is wrong."""
     options = result.options
     if result.failed_groups and not result.answer.exit_code:
-        return "fails a system that is worse in no group"
+        return "fails a system although it is worse in no group"
     if result.stop_reason is StopKind.NO_DIFFERENCE:
         return f"calls two level that differ by more than {points(options.near_tie or 0.0)}"
     if options.gap_asked is None or result.better:

@@ -60,7 +60,7 @@ def reading(
             "risk",
             Section.RISK,
             "risk",
-            f"{own:g} for each bound; to choose the margin afterwards adds none",
+            f"{own:g} for each bound; a margin that is chosen afterwards adds none",
             first=True,
         ),
     )

@@ -188,7 +188,7 @@ def _shown(result: Selection) -> str:
     if result.gap > WIDE and len(result.near_best) == len(result.setup.systems):
         return f"nothing yet: any of the {len(result.near_best)} may be the best"
     rate = (
-        f" ({per_cent(math.ceil(HALF * result.gap) / PER_MILLE, 1).removesuffix(' %')} points of win rate)"
+        f" (a win rate at most {per_cent(math.ceil(HALF * result.gap) / PER_MILLE, 1).removesuffix(' %')} points higher)"
         if result.gap
         else ""
     )

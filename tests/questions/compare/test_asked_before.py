@@ -72,7 +72,7 @@ def test_the_first_says_nothing_and_the_next_says_what_the_risks_add_up_to(asked
     assert "wrongly" not in asked("new1").stdout
     said = " ".join(asked("new2", "--risk", "0.05").stdout.split())
     assert (
-        "before others were tried against old in 1 other test by this judge; with this test, the chance of any wrong decision is at most 0.15"
+        "before old was compared with others in 1 other test by this judge; with this test, the chance of any wrong decision is at most 0.15"
         in said
     )
     said = unwrapped(asked("new2", "--risk", "0.05", "--details").stdout)

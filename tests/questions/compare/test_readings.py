@@ -65,7 +65,7 @@ def test_another_question_is_read_off_a_kept_run_at_no_cost(outputs, right, skip
     done = command("runs", "show", run["run"], "--not-worse", margin)
     said = " ".join(done.stdout.split())
     assert (done.exit_code, said[2:].startswith(word)) == (code, True), done.output
-    assert "risk 0.1 for each bound; to choose the margin afterwards adds none" in said
+    assert "risk 0.1 for each bound; a margin that is chosen afterwards adds none" in said
     assert command("runs", "--json").stdout == kept, "nothing is stored"
     again = command("runs", "show", run["run"])
     assert "not worse" not in again.stdout, "the run keeps its own answer"

@@ -828,7 +828,7 @@ def test_outputs_that_are_all_the_same_come_before_what_follows_from_them():
 def test_a_gate_that_a_group_fails_states_the_risk_of_naming_a_group():
     passed = make_result(not_worse=0.1, winner=None, stop=PASSED, tally=Tally(items=100, wins=(20, 20)), **PROVED)
     assert "passes a system worse by 10 points or more" in detail(passed, "risk")
-    assert "fails a system that is worse in no group" in detail(with_groups(passed, "worse"), "risk")
+    assert "fails a system although it is worse in no group" in detail(with_groups(passed, "worse"), "risk")
 
 
 def test_tests_of_groups_say_why_each_round_waits():
@@ -888,6 +888,6 @@ def test_a_page_says_beside_its_risk_what_earlier_tests_add_to_it():
     found = {one.key: one.text for one in facts(third)}["asked"]
     assert (
         found
-        == "others were tried against small in 2 other tests by this judge; with this test, the chance of any wrong decision is at most 0.3"
+        == "small was compared with others in 2 other tests by this judge; with this test, the chance of any wrong decision is at most 0.3"
     )
     assert "asked" not in {one.key for one in facts(result)}
