@@ -205,7 +205,9 @@ def _show(*, run: str | None, json: bool, quiet: bool, details: bool, output: tu
     more = "" if quiet or sealed is not result else f"{files}{all_of_it(shown.id, page=not output)}"
     text = f"{render(sealed.page.said(as_flags), width=columns(), paint=paint, short=True, more=more)}\n"
     if details:
-        about = {1: "this system", 2: "these two in this order"}.get(len(result.setup.systems), "just these systems")
+        about = {1: "this system", 2: "these two files in this order"}.get(
+            len(result.setup.systems), "just these systems"
+        )
         none = decided(
             f"Nothing to compare it with: no earlier `{result.job}` of {about} by this judge has a result here."
         )

@@ -231,7 +231,7 @@ def more_answered(result: RunResult) -> str:
     """How many answers people gave on draws after those that count, behind these; empty for none."""
     beyond = answered_beyond(result)
     if result.answer.answered and beyond:
-        return f"; {beyond:,} more known, not needed"
+        return f"; {count(beyond, 'later answer')} {'was' if beyond == 1 else 'were'} not needed"
     return f"; {count(beyond, 'more answer')} in the ledger" if beyond else ""
 
 

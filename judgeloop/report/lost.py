@@ -18,6 +18,7 @@ LOST, LOWEST, DIFFERS = "lost", "lowest", "differs"  # the label of each
 AGREE = "agree"  # the question that looks for other items
 MOST = 3  # items
 LONGEST_PROMPT, LONGEST_REASON, LONGEST_NAME = 40, 160, 20  # characters; a terminal cuts the rest to a line
+BESIDE_A_REASON = 12  # of a prompt, where two verdicts stand before it
 _CALLED = re.compile(r"\b(?:the )?(?:answer|response|reply|output|assistant|candidate) ([AB])\b", re.IGNORECASE)
 _LETTER = re.compile(r"\b[AB]\b")  # by which a judge knew an output
 _SECOND = re.compile(r"\bB\b")  # which is no word: where it stands, "A" is a name, too
@@ -32,8 +33,8 @@ def lost_first(result: RunResult) -> list[Fact]:
     name = DIFFERS if result.job == AGREE else LOWEST if rated else LOST
     shown = found[:MOST]
     alike = _alike(shown, result)
-    # Ratings within a step count as the same, and the first are the farthest apart.
     of = "" if len(found) <= 1 or rated else f"{len(found):,}{_of(found, result)}, the first: "
+    of = f"on {len(found):,}: " if result.job == AGREE else of
     return told(
         *(
             Fact(f"lost.{at}", Section.EVIDENCE, name, _said(label, result, alike, of * (at == 1)), first=True)
@@ -50,7 +51,7 @@ def _lost(result: RunResult) -> Sequence[LabelRow]:
     if result.job == AGREE:
         found = [row for row in result.verdicts if result.lost(row)]
         return sorted(
-            found, key=lambda row: (_differ(row), -abs((row.score or 0.0) - (result.people_said(row) or 0.0)))
+            found, key=lambda row: (people_differ(row), -abs((row.score or 0.0) - (result.people_said(row) or 0.0)))
         )
     rows = [row for row in result.verdicts if row.in_decision or result.failed_groups]
     if rows and rows[0].against is None:
@@ -64,19 +65,13 @@ def _lost(result: RunResult) -> Sequence[LabelRow]:
     return sorted(found, key=lambda row: row.group not in result.failed_groups)
 
 
-def _differ(label: LabelRow) -> bool:
+def people_differ(label: LabelRow) -> bool:
     """Whether people differ among themselves on an item."""
     return len({one for one in label.votes[1:] if one is not None}) > 1
 
 
 def _of(found: Sequence[LabelRow], result: RunResult) -> str:
-    """What stands behind how many were lost: how many the votes leave out; of a search, of how many, and to whom.
-
-    Of a judge beside people: on how many of these, and of the others, people differ.
-    """
-    if result.job == AGREE:
-        here, differ = (sum(map(_differ, rows)) for rows in (found, result.verdicts))
-        return f" items (people differ on {here:,} of them and {differ - here:,} others)" if differ else " items"
+    """What stands behind how many were lost: how many the votes leave out; of a search, of how many, and to whom."""
     if len(result.setup.systems) > PAIR:
         two = {found[0].system, found[0].against}
         met = sum(row.in_decision and {row.system, row.against} == two for row in result.verdicts)
@@ -106,7 +101,8 @@ def _said(label: LabelRow, result: RunResult, skipped: int, before: str = "") ->
     if result.texts is None or not result.shows(label):
         return f"{before}{name}{found}"
     reason = shortened(_reason(label, in_order=result.setup.order is not None), LONGEST_REASON)
-    prompt = shortened(next(iter(_lines(label, result)[skipped:]), ""), LONGEST_PROMPT)
+    most = BESIDE_A_REASON if reason and result.job == AGREE else LONGEST_PROMPT
+    prompt = shortened(next(iter(_lines(label, result)[skipped:]), ""), most)
     quoted = f" \N{LEFT DOUBLE QUOTATION MARK}{prompt}\N{RIGHT DOUBLE QUOTATION MARK}" if prompt else ""
     return f"{before}{name}{found}{quoted}{f': {reason}' if reason else ''}"
 
@@ -116,7 +112,7 @@ def _both(label: LabelRow) -> str:
 
     def said(score: float) -> str:
         if label.against is None:
-            return f"{score:.2f}"
+            return f"{score:.2g}"
         return {1.0: label.system, 0.0: label.against}.get(score, "tie")
 
     people = ", ".join(dict.fromkeys(said(one) for one in label.votes[1:] if one is not None))

@@ -263,23 +263,25 @@ def between(interval: tuple[float, float], *, out: float | None = None, margin: 
     return f"{low} to {high}"
 
 
-def signed(gap: float, margin: float | None = 0.0) -> str:
+def signed(gap: float, margin: float | None = 0.0, least: int = 2) -> str:
     """A gap in points, which are hundredths, with its sign; it looks like the `margin` only if it is.
 
-    >>> signed(-0.0), signed(0.29), signed(-0.098, 0.1), signed(0.004)
-    ('+0', '+29', '-9.8', '+0.4')
+    It has at least the decimal places `least`, two of which are of points.
+
+    >>> signed(-0.0), signed(0.29), signed(-0.098, 0.1), signed(0.004), signed(0.29, least=3)
+    ('+0', '+29', '-9.8', '+0.4', '+29.0')
     """
-    number = places(gap, margin)
+    number = max(least, places(gap, margin))
     return f"{100 * round(gap, number) + 0.0:+.{number - 2}f}"
 
 
-def signed_points(gap: float, margin: float | None = 0.0) -> str:
-    """A gap in points, with its sign and its unit; it looks like the `margin` only if it is.
+def signed_points(gap: float, margin: float | None = 0.0, least: int = 2) -> str:
+    """A gap in points, with its sign and its unit, as `signed` writes it.
 
     >>> signed_points(0.17), signed_points(-0.01)
     ('+17 points', '-1 point')
     """
-    number = signed(gap, margin)
+    number = signed(gap, margin, least)
     return f"{number} point{'' if number in {'+1', '-1'} else 's'}"
 
 

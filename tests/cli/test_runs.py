@@ -139,7 +139,7 @@ def test_the_items_that_turned_since_the_run_before_are_shown_with_a_result(two_
         ("a", "b", ["a", "b"])
     ] * len(rows)
     first = judgeloop("runs", "show", earlier["run"], "--details").stdout
-    assert "no earlier `compare` of these two in this order by this judge" in " ".join(first.split()), (
+    assert "no earlier `compare` of these two files in this order by this judge" in " ".join(first.split()), (
         "another judge is no run before"
     )
 

@@ -18,7 +18,7 @@ from judgeloop.report.lost import _said, lost_first
 from judgeloop.report.notes import NoteCode
 from judgeloop.report.page import BADGES, Fact, Page, Section, decided
 from judgeloop.report.records import AskedBefore
-from judgeloop.report.terminal import MOST_LINES, render
+from judgeloop.report.terminal import MOST_LINES, columns, render
 from judgeloop.report.words import WIDTH
 
 ROWS = [{"prompt": f"What is {n}?\nSay why.", "output": "long enough" if n else "short"} for n in range(60)]
@@ -163,6 +163,18 @@ def test_items_that_do_not_fit_give_way():
 def test_of_a_judge_beside_people_both_verdicts_come_before_the_reason():
     row = LabelRow("q7", "old", "new", 1.0, "old", False, "why " * 60, None, True, (1.0, 0.0), shown_first="old")
     assert _said(row, SimpleNamespace(job="agree", texts=None), 0) == "q7 (judge old, people new)"
+
+
+def test_the_reason_begins_in_the_line_of_an_item_on_which_the_judge_differs():
+    row = LabelRow("q094", "old", "new", 1.0, "old", False, "Both name her. " * 9, None, True, (1.0, 0.0))
+    texts = SimpleNamespace(name=lambda label: label.item_id, of_item=lambda _: [("prompt", "Who is older? " * 9)])
+    setup = SimpleNamespace(order=None)
+    of = SimpleNamespace(job="agree", texts=texts, shows=lambda _: True, setup=setup)
+    fact = Fact("lost.1", Section.EVIDENCE, "differs", _said(row, of, 0, "on 44: "), first=True)
+    (line,) = columns([replace(fact, label="within a step")], 80, capped=True)
+    assert len(line) <= 80
+    assert "(judge old, people new)" in line
+    assert "”: Both" in line
 
 
 def test_what_to_do_next_stands_below_the_figures():

@@ -19,7 +19,7 @@ RISK, VERDICTS, SHARES = 0.1, np.array([0.0, 0.5, 1.0]), (0.4, 0.2, 0.4)
 
 
 def paired(judge, *people):
-    return Paired(len(judge), 0.0, tuple(range(len(judge))), judge, np.column_stack(people))
+    return Paired(len(judge), None, tuple(range(len(judge))), judge, np.column_stack(people))
 
 
 def answered(gate, draw, runs, *, limit, items=UNLIMITED, once=False):

@@ -27,12 +27,12 @@ ROUNDING = 1e-9
 class Paired:
     """Scores of the judge, shape (asked,), and of people, shape (asked, people), of the items at `positions`.
 
-    What is NaN is not known. Of a comparison scores are 1, 0.5 or 0, and `step` is 0; of ratings it is how far two may
-    be apart that count as the same.
+    What is NaN is not known. Of a comparison scores are 1, 0.5 or 0, and `step` is None; of ratings it is how far two
+    may be apart that count as the same, perhaps 0.
     """
 
     items: int
-    step: float
+    step: float | None
     positions: tuple[int, ...]
     judge: Floats
     people: Floats
@@ -40,7 +40,7 @@ class Paired:
     @property
     def rates(self) -> bool:
         """Whether these are ratings."""
-        return self.step > 0
+        return self.step is not None
 
     @property
     def asked(self) -> int:
@@ -82,7 +82,7 @@ class Paired:
     @cached_property
     def equal(self) -> Floats:
         """1 where both say the same, of ratings within a step, else 0; NaN where it is not known."""
-        same = self.agreement > 1 - self.step - ROUNDING
+        same = self.agreement > 1 - (self.step or 0.0) - ROUNDING
         return np.where(np.isnan(self.agreement), np.nan, same.astype(np.float64))
 
     @cached_property
@@ -121,7 +121,7 @@ class Pairing:
     """
 
     people: Floats
-    step: float
+    step: float | None
     sampled: bool
     judged: Floats | None = None
     again: Mapping[int, float] | None = None
@@ -153,7 +153,7 @@ class Pairing:
         answer = label.answer
         if isinstance(answer, Abstention):
             return math.nan
-        return answer.score if self.step else as_score(answer.preference)
+        return as_score(answer.preference) if self.step is None else answer.score
 
     def exhausted(self, tally: Paired) -> StopReason:
         """Why a run ends when no further item is to be asked about."""

@@ -4,15 +4,29 @@ Takes an `Agreed`.
 """
 
 from judgeloop.core.outcomes import Outcome
+from judgeloop.methods.estimators.agreement import ROUNDING
 from judgeloop.questions.agree.result import MARGIN, VOTES, Agreed, GateRow, Slice, said_again
 from judgeloop.report import facts as said
+from judgeloop.report.lost import people_differ
 from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import IntervalRow, Picture, Scale
-from judgeloop.report.words import between, count, ends, in_points, per_cent, signed, signed_points, visible
+from judgeloop.report.words import (
+    MOST_PLACES,
+    between,
+    count,
+    ends,
+    in_points,
+    per_cent,
+    places,
+    signed,
+    signed_points,
+    visible,
+)
 
 LEAST_SHOWN = 0.005  # of a width
 FEW = 10  # items of a part of which a share says little
 FEW_LABELS, SOME_USE = 20, 0.1  # labels, and an R², of which it is open whether the judge helps
+WITHIN = "within a step"  # how ratings are the same
 KEPT = "each bound is kept as the labels came in, one by one"
 SURE_OF_KAPPA = 0.2  # a reach of its interval that says something
 
@@ -29,10 +43,11 @@ def facts(result: Agreed) -> list[Fact]:
     values = {"judge": visible(result.setup.judge), "equal": _share(result.equal), "labels": f"{result.judged:,}"}
     own = [
         Fact("decision", Section.DECISION, "", decision(result), True, values),
-        Fact("equal", Section.EVIDENCE, "within a step" if result.rates else "same verdict", _equal(result), True),
+        Fact("equal", Section.EVIDENCE, WITHIN if result.options.step else "same verdict", _equal(result), True),
         Fact("kappa", Section.EVIDENCE, "kappa", _kappa(result), first=True),
         Fact("off", Section.EVIDENCE, "gap off", _off(result), first=not result.gates),
         Fact("corrected", Section.EVIDENCE, "by people", _by_people(result), first=True),
+        Fact("gate", Section.EVIDENCE, "as a gate", _as_a_gate(result) if result.anew is not None else "", True),
         Fact("widened", Section.EVIDENCE, "judge's help", _widened(result), first=True),
         Fact("agreement", Section.EVIDENCE, "agreement", _agreement(result)),
         Fact("kappas", Section.EVIDENCE, "other kappas", _kappas(result)),
@@ -54,12 +69,14 @@ def facts(result: Agreed) -> list[Fact]:
 
 def decision(result: Agreed) -> str:
     """How often the judge says what people say, their ceiling, to whom it is kinder, and what that is good for."""
-    found = " ".join(_sentences(result, "you"))
+    # Of a judge that was asked anew the change passes or fails: what it is good for has a row of its own.
+    found = " ".join(_sentences(result, "you") + [_as_a_gate(result)] * (result.anew is None)).rstrip()
     return found if result.outcome is Outcome.DECIDED else said.headline(result, found)  # a figure is no decision
 
 
 def _for_a_paper(result: Agreed) -> list[str]:
-    return _sentences(result, "one person")  # who it was: a paper has other readers
+    # Who it was: a paper has other readers.
+    return list(filter(None, [*_sentences(result, "one person"), _as_a_gate(result)]))
 
 
 def _sentences(result: Agreed, you: str) -> list[str]:
@@ -70,7 +87,7 @@ def _sentences(result: Agreed, you: str) -> list[str]:
     if result.equal is None:
         ended = said.ended(result)
         return [f"nothing is known yet of how {judge} agrees with {whom}: {ended}."]
-    within, who = " within a step" if result.rates else "", "you" if whom == "you" else "they"
+    within, who = " within a step" if result.options.step else "", "you" if whom == "you" else "they"
     sentences = []
     if (anew := result.anew) is not None:
         less = "agrees" if anew.worse else "is not shown to agree"
@@ -92,15 +109,18 @@ def _sentences(result: Agreed, you: str) -> list[str]:
         sentences.append(f"It is kinder to {visible(result.favours)} than {they}, by {_kinder_by(result)}.")
     if result.favours_length is not None:
         sentences.append(f"It likes the {result.favours_length} answer more than people do.")
-    if not result.gates and not result.rates and result.off_interval is not None:
-        shown = max(map(abs, result.off_interval)) <= MARGIN
-        stands = "is" if shown else "is not" if result.off_by_more else "is not shown to be"
-        off = "its gap " + (
-            "is off by more" if result.off_by_more else "is within that" if shown else "may be off by more"
-        )
-        gate = f"a gate at a margin of {in_points(MARGIN)} between {' and '.join(map(visible, result.setup.systems))}"
-        sentences.append(f"It {stands} good enough for {gate}: {off}.")
     return sentences
+
+
+def _as_a_gate(result: Agreed) -> str:
+    """Whether the judge is good enough for a gate between the two systems; empty where its own gates say more."""
+    if result.gates or result.rates or result.off_interval is None:
+        return ""
+    shown = max(map(abs, result.off_interval)) <= MARGIN
+    stands = "is" if shown else "is not" if result.off_by_more else "is not shown to be"
+    off = "is off by more" if result.off_by_more else "is within that" if shown else "may be off by more"
+    between = " and ".join(map(visible, result.setup.systems))
+    return f"It {stands} good enough for a gate at a margin of {in_points(MARGIN)} between {between}: its gap {off}."
 
 
 def _kinder_by(result: Agreed) -> str:
@@ -129,18 +149,17 @@ def _where(result: Agreed, things: str, who: str) -> str:
     labelled = f"{the}{every if cut else result.judged:,} {things} {who} labelled"
     if cut:
         labelled = f"{result.judged:,} of {labelled}"
-        if asked == result.data.families:
-            each = "with different prompts" if result.data.by_prompt else "of different families"
-            labelled = f"{result.judged:,} {things} {each}, of {every:,} {who} labelled"
+        if result.data.families is not None:
+            labelled = f"{result.judged:,} {things}, one of each {result.data.unit}, of {every:,} {who} labelled"
     low, high = result.equal_interval or (0.0, 1.0)
     if result.whole or low == high or _gate_knows_more(result):
         return labelled
     like = _like(result, things)
-    interval = f"{_level(result)} interval for {like}"
+    level, each_end = _level(result), ""
     if any(one.name == "agreement" for one in result.gates):
-        interval = f"interval for {like}, each end at {_level(result)}"
+        level, each_end = per_cent(max(0.0, 1 - 2 * result.setup.risk_threshold)), f", each end at {level}"
     stays = _stays(result.equal, result.equal_interval, 0.0)
-    return f"{labelled} ({interval}: {100 * low:.0f} to {per_cent(high)}{stays})"
+    return f"{labelled} ({level} interval for {like}: {100 * low:.0f} to {per_cent(high)}{each_end}{stays})"
 
 
 def _like(result: Agreed, things: str) -> str:
@@ -168,18 +187,19 @@ def _gate(gate: GateRow, result: Agreed) -> str:
     """How a gate stands, as a sentence: what is shown, and at which risk."""
     risk = result.setup.risk_threshold
     if gate.name == "agreement":
-        zone = f", and a zone of {in_points(gate.best - gate.worst)}"
+        zone = f" and a zone of {in_points(gate.best - gate.worst)}"
         # Each end of the interval is as sure as the gate. Only what failed is said to be below something, and a share
         # in the zone only by the interval: so whatever the share is, the sentence is wrong with at most the risk.
         _, high = result.equal_interval or (0.0, 1.0)
         of = f" of {_like(result, 'outputs' if result.rates else 'pairs')}" if _gate_knows_more(result) else ""
-        below = f"{per_cent(gate.best, 0)}{of} ({per_cent(gate.worst, 0)} required{zone})"
+        above = per_cent(gate.worst, 0)
+        below = f"{per_cent(gate.best, 0)}{of} ({above.removesuffix(' %')}{zone}), and not shown to be above {above}"
         if high < gate.worst or gate.best == gate.worst:
-            below = f"the required {per_cent(gate.worst, 0)}{of}"
+            below = f"the required {above}{of}"
         said_of = {
-            "passed": f"At a risk of {risk:g} that is above {per_cent(gate.worst, 0)}{of}.",
+            "passed": f"At a risk of {risk:g} that is above {above}{of}.",
             "failed": f"That fails: at a risk of {risk:g} it is below {below}.",
-            "open": f"Whether that is above {per_cent(gate.worst, 0)} is open.",
+            "open": f"Whether that is above {above} is open.",
         }
     elif gate.name == "kappa":
         said_of = {
@@ -219,13 +239,15 @@ def _equal(result: Agreed) -> str:
     interval += ", a coarser bound than that of the gate" if _gate_knows_more(result) else ""
     silent = result.counts.abstentions
     lack = f"; {silent:,} more lack a verdict, and count against every claim" if silent else ""
-    return f"{same:,} of {count(result.judged, 'output' if result.rates else 'pair')} ({interval}){lack}{said.more_answered(result)}"
+    first = "the first " if said.answered_beyond(result) else ""
+    of = f"{first}{count(result.judged, 'output' if result.rates else 'pair')}"
+    return f"{same:,} of {of} ({interval}){lack}{said.more_answered(result)}"
 
 
 def _agreement(result: Agreed) -> str:
     if result.mean_agreement is None:
         return ""
-    what = "each by its distance on the scale" if result.rates else "a tie against a side is worth half"
+    what = "ratings that differ count by their distance" if result.rates else "a tie against a side is worth half"
     ranks = "" if result.rank_correlation is None else f"; rank correlation {result.rank_correlation:.2f}"
     interval = result.mean_agreement_interval
     between = ""
@@ -273,7 +295,12 @@ def _people(result: Agreed) -> str:
     kappa = "" if result.people_kappa is None else f", kappa {result.people_kappa:.2f}"
     pairs = count(result.people_pairs, "pair")
     names = ", ".join(map(visible, result.options.people))
-    return f"{names}: the same label in {per_cent(result.people_equal)} of {pairs} of labels of one item{kappa}; no judge can be expected to do better"
+    lost = [row for row in result.verdicts if result.lost(row)]
+    also = ""
+    if lost:
+        also = f"; they differ on {sum(map(people_differ, lost)):,} of the {len(lost):,} on which the judge does"
+    same = "labels within a step" if result.options.step else "the same label"
+    return f"{names}: {same} in {per_cent(result.people_equal)} of {pairs} of labels of one item{kappa}; no judge can be expected to do better{also}"
 
 
 def _off(result: Agreed) -> str:
@@ -288,8 +315,11 @@ def _off(result: Agreed) -> str:
     name, _, sign = _seen(result)
     least, most = sorted((sign * low, sign * high))
     shown = _between_gaps(least, most, result, MARGIN)
-    own = "" if result.by_judge is None else f"{name} {signed_points(0.0 + sign * result.by_judge)} by the judge, "
-    return f"{own}off by {signed_points(sign * result.off, MARGIN)} ({shown}{_stays(result.off, result.off_interval)})"
+    decimals, own = _places(result), ""
+    if result.by_judge is not None:
+        own = f"{name} {signed_points(0.0 + sign * result.by_judge, least=decimals)} by the judge, "
+    off = signed_points(sign * result.off, MARGIN, decimals)
+    return f"{own}off by {off} ({shown}{_stays(result.off, result.off_interval)})"
 
 
 def _by_people(result: Agreed) -> str:
@@ -302,7 +332,20 @@ def _by_people(result: Agreed) -> str:
     better, gap = "is better: " if low > 0 else "", sign * found.gap
     help_ = " using the judge's verdicts" if found.slope and found.cheap > found.labels else ""
     stays = _stays(found.gap, found.interval)
-    return f"{name} {better}{signed_points(gap)} against {other}{help_} ({_between_gaps(low, high, result)}{stays})"
+    return f"{name} {better}{signed_points(gap, least=_places(result))} against {other}{help_} ({_between_gaps(low, high, result)}{stays})"
+
+
+def _places(result: Agreed) -> int:
+    """To how many decimal places the two gaps, and by how much the judge's is off, are shown so that they add up."""
+    people = result.corrected.gap if result.corrected else None
+    if result.by_judge is None or result.off is None or people is None:
+        return 2
+    judge, off = result.by_judge, result.off
+    least = max(places(judge, 0.0), places(people, 0.0), places(off, MARGIN))
+    for number in range(least, MOST_PLACES):
+        if abs(round(judge, number) - round(people, number) - round(off, number)) < ROUNDING:
+            return number
+    return least
 
 
 def _seen(result: Agreed) -> tuple[str, str, float]:
@@ -389,7 +432,7 @@ def _halve(result: Agreed) -> str:
         return ""
     gap = result.corrected
     too = gap and gap.interval and gap.to_halve - gap.labels == more
-    what = "verdicts within a step" if result.rates else "the same verdict"
+    what = "verdicts within a step" if result.options.step else "the same verdict"
     what = f"intervals of {what} and of the gap by people" if too else f"interval of {what}"
     left, chosen = result.options.unlabelled, result.options.chosen
     if not chosen:  # of several with the same prompt one is drawn
@@ -466,7 +509,8 @@ def _sliced(heading: str, slices: tuple[Slice, ...], result: Agreed) -> PageTabl
     )
     few = any(one.items < FEW for one in slices)
     note = f"Shares without a claim; of fewer than {FEW} items they say little." if few else "Shares without a claim."
-    return PageTable(heading, ("", "labels", "the same verdict", column), rows, f"{note}{whose}")
+    same = WITHIN if result.options.step else "the same verdict"
+    return PageTable(heading, ("", "labels", same, column), rows, f"{note}{whose}")
 
 
 def pictures(result: Agreed) -> tuple[tuple[Picture, ...], ...]:
@@ -482,8 +526,10 @@ def pictures(result: Agreed) -> tuple[tuple[Picture, ...], ...]:
     required = next((one.worst for one in result.gates if one.name == "agreement"), None)
     bound = None if required is None else (required, "required")
     row = IntervalRow(name, figures, result.equal, result.equal_interval)
-    words = f"Share of verdicts that are those of people: {figures}"
-    return ((Scale("The same verdict as people", words, 0, 1, (row,), tuple(marks), bound, ""),),)
+    step = bool(result.options.step)
+    words = f"Share of verdicts that are {'within a step of ' * step}those of people: {figures}"
+    heading = "Within a step of people" if step else "The same verdict as people"
+    return ((Scale(heading, words, 0, 1, (row,), tuple(marks), bound, ""),),)
 
 
 def _between_gaps(low: float, high: float, result: Agreed, margin: float | None = None) -> str:

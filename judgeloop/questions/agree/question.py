@@ -335,6 +335,7 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
                 people=tuple(people),
                 half_width=config.half_width,
                 zone=config.zone if config.require_agreement is not None else None,
+                step=config.step,
                 chosen=given.truth is None,
                 read=tuple(dict.fromkeys(one.read for one in given.people)),
                 left_out=tuple(dict.fromkeys(chain.from_iterable(one.left_out for one in given.people))),

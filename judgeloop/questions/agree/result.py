@@ -54,6 +54,7 @@ class AgreeOptions(Part):
     - `people`: who is believed: the names of people, or of the judge that is asked
     - `half_width`: the greatest accepted reach of the interval of equal verdicts, null if none was asked for
     - `zone`: the width of the zone above the required agreement; null without one
+    - `step`: how far two ratings may be apart that count as the same; null for comparisons
     - `chosen`: true if the labels were there beforehand: whoever chose their items did not draw them at random
     - `read`: how each file of labels was read
     - `left_out`: for each file how many of its labels are of other items, if any are
@@ -64,6 +65,7 @@ class AgreeOptions(Part):
     people: tuple[str, ...]
     half_width: float | None = None
     zone: float | None = None
+    step: float | None = None
     chosen: bool
     read: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -124,7 +126,7 @@ class Anew:
 class Agreed(RunResult):
     """How well a judge agrees with people.
 
-    - `equal`: the share of equal verdicts, of ratings that of those at most a step apart; null without any
+    - `equal`: the share of equal verdicts, of ratings that of those at most `step` apart; null without any
     - `equal_interval`: it misses that share with at most the risk; where an agreement is required, each end does
     - `looked_at_once`: true if all labels were there, so that this interval is exact for one look; else it holds at
       every look
@@ -149,7 +151,8 @@ class Agreed(RunResult):
     - `table`: how often the judge said what where people said what: judge, people, items; empty for ratings
     - `by_group`: the share of equal verdicts by group of items
     - `by_length`: the same by which output is clearly longer
-    - `by_position`: the same where the verdict changed with the order of presentation, and where it did not
+    - `by_position`: the same where the verdict changed with the order of presentation, where it did not, and where a
+      tie in the first order left nothing to ask
     - `by_family`: the same if one of the two systems bears the name of the judge's own family of models
     - `gates`: what is required, and how it stands
     - `corrected`: by how much people prefer the first system, by labels and verdicts, with bounds
@@ -257,9 +260,11 @@ class Agreed(RunResult):
         return (fmean if self.rates else by_people)(said) if said else None
 
     def lost(self, label: LabelRow) -> bool:
-        """Whether the judge said something else than people did together."""
+        """Whether the judge said something else than people did together; ratings within a step count as the same."""
         people = self.people_said(label)
-        return None not in {label.score, people} and label.score != people
+        if label.score is None or people is None:
+            return False
+        return abs(label.score - people) > (self.options.step or 0.0) + ROUNDING
 
     @property
     def requirement(self) -> str:
@@ -314,7 +319,7 @@ def _again(tally: Paired, again: Mapping[int, float]) -> Anew:
     both = [(before[at], now, truth[at]) for at, now in again.items() if not math.isnan(before[at] + now + truth[at])]
 
     def same(one: float, other: float) -> bool:
-        return abs(one - other) <= tally.step + ROUNDING
+        return abs(one - other) <= (tally.step or 0.0) + ROUNDING
 
     lost = sum(same(old, people) and not same(now, people) for old, now, people in both)
     gained = sum(same(now, people) and not same(old, people) for old, now, people in both)
@@ -479,13 +484,19 @@ def _slices(
 
 
 def _by_position(finished: Finished[Paired], tally: Paired) -> tuple[Slice, ...]:
-    """The share where the judge's verdict changed with the order, and where it did not."""
-    said: list[str | None] = []
-    for label in finished.ending.labels:
-        verdict = label.answer
-        both = isinstance(verdict, Verdict) and verdict.both
-        flipped = isinstance(verdict, Verdict) and verdict.flipped
-        said.append("changed with the order" if flipped else "the same in both orders" if both else None)
+    """The share where the judge's verdict changed with the order, where it did not, and where it tied at once."""
+    verdicts = [label.answer if isinstance(label.answer, Verdict) else None for label in finished.ending.labels]
+    in_one = "a tie at once" if any(one.both for one in verdicts if one) else None  # else each was asked in one order
+    said = [
+        None
+        if one is None
+        else "changed with the order"
+        if one.flipped
+        else "the same in both orders"
+        if one.both
+        else in_one
+        for one in verdicts
+    ]
     return _slices(tally, said[: tally.asked])
 
 
@@ -533,7 +544,11 @@ def _of_people(tally: Paired, again: Sequence[ReadAgain]) -> tuple[int, float | 
     if not first:
         return 0, None, None
     one, other = np.array(first), np.array(second)
-    return len(first), float((agreements(one, other) > 1 - tally.step - ROUNDING).mean()), linear_kappa(one, other)
+    return (
+        len(first),
+        float((agreements(one, other) > 1 - (tally.step or 0.0) - ROUNDING).mean()),
+        linear_kappa(one, other),
+    )
 
 
 def _with_a_person(tally: Paired) -> tuple[float, float] | None:

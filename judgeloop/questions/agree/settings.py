@@ -65,7 +65,7 @@ class AgreeSettings(RunSettings):
     ).field()
     scale: Annotated[str | None, like(r"-?[0-9.]+,-?[0-9.]+", "two numbers, such as 1,5")] = fields.run_setting(
         "Lowest and highest rating in the labels of one system, such as 1,5; ratings that differ by at most 1 then count as "
-        "the same. Default: 0,1, and 0.1.",
+        "the same, on a scale of two values only equal ones. Default: any score from 0 to 1, and 0.1.",
         fields.ITEMS,
         metavar="LOW,HIGH",
     ).field(None)
@@ -168,10 +168,15 @@ class AgreeSettings(RunSettings):
         return low, high
 
     @property
-    def step(self) -> float:
-        """How far two ratings may be apart that count as the same: 1 on the scale of the labels; 0 for comparisons."""
+    def step(self) -> float | None:
+        """How far two ratings may be apart that count as the same: 1 on the scale of the labels; None for comparisons.
+
+        Where 1 is the whole scale, as of two values, only equal ratings do.
+        """
+        if not self.rates:
+            return None
         low, high = self.scale_ends or (0.0, 1.0 / USUAL_STEP)
-        return 1 / (high - low) if self.rates else 0.0
+        return 1 / (high - low) if high - low > 1 else 0.0
 
     @property
     def gates(self) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
 
@@ -113,7 +114,7 @@ def test_a_gate_and_the_interval_beside_it_are_one_statement(agree, about):
 def test_what_failed_is_below_the_zone_and_says_so(agree):
     result = agree(often, labels(), require_agreement=0.8)
     assert (result.gates[0].state, f"{result.gates[0].best:.2f}") == ("failed", "0.90")
-    assert "at a risk of 0.1 it is below 90 % (80 % required, and a zone of 10 points)." in result.page.headline
+    assert "it is below 90 % (80 and a zone of 10 points), and not shown to be above 80 %." in result.page.headline
 
 
 @pytest.mark.parametrize("within", [-1e-6, 1e-6])
@@ -141,10 +142,9 @@ def test_items_on_which_people_differ_alone_are_not_those_on_which_the_judge_dif
     assert len(apart) == result.judged - round(result.equal * result.judged)
     assert len(split) == sum(at % 7 == 2 for at in range(ITEMS))
     first, *_ = (one.text for one in result.page.facts if one.label == "differs")
+    assert first.startswith(f"on {len(apart)}: q")
     both = sum(len(set(one.votes[1:])) > 1 for one in apart)
-    assert first.startswith(
-        f"{len(apart)} items (people differ on {both} of them and {len(split)} others), the first: q"
-    )
+    assert f" {both} of the {len(apart)} " in result.page.text("people")
     shown = [one for one in apart if f" {one.item_id} (judge " in first]
     assert [len(set(one.votes[1:])) for one in shown] == [1], "people say the same of it"
 
@@ -259,13 +259,42 @@ def test_a_judge_that_prefers_nothing_favours_nothing(agree, judge, said):
     assert said in result.page.headline
 
 
+def rated(wrong, truth, **settings):
+    """A judge of ratings that is wrong on some of the items, on a scale of two values unless `settings` say more."""
+
+    def judge(*, prompt, output):
+        del output
+        at = int(prompt.split()[0])
+        return 1.0 - at % 2 if at < wrong else float(at % 2)
+
+    people = [{"id": f"q{at}", "score": truth(at)} for at in range(ITEMS)]
+    return judgeloop.agree([("new", rows("new"))], truth=[people], judge=judge, version="1", ledger=None, **settings)
+
+
+@pytest.mark.parametrize(("scale", "low"), [("0,1", 0), ("1,2", 1), (None, 0)])
+def test_on_a_scale_of_two_values_only_equal_ratings_agree(scale, low):
+    result = rated(12, lambda at: low + at % 2, scale=scale, require_agreement=0.8)
+    assert (result.equal, result.gates[0].state, result.exit_code) == (0.8, "failed", 5)
+    assert result.options.step == (0.1 if scale is None else 0.0)
+    assert ("within a step" in f"{result.page.headline} {result.page.caption}") == (scale is None)
+    assert next(one.text[:7] for one in result.page.facts if one.label == "differs") == "on 12: "
+    assert sum(map(result.lost, result.labels)) == 12
+
+
+def test_ratings_within_a_step_are_not_among_those_that_differ():
+    result = rated(12, lambda at: at % 2 * 2 + (1 if at % 3 == 0 else 0) * (1 - at % 2 * 2), scale="0,2")
+    apart = [abs(one.score - result.people_said(one)) for one in result.labels]
+    assert (result.options.step, sum(0.4 < one < 0.6 for one in apart)) == (0.5, 20)
+    assert sum(map(result.lost, result.labels)) == sum(one > 0.6 for one in apart) == 60 - round(60 * result.equal)
+
+
 def test_pairs_with_different_prompts_are_said_to_be_fewer_than_the_labels(agree):
     same = [row | {"prompt": f"{at // 2} what?"} for at, row in enumerate(rows("old"))]
     new = [row | {"prompt": f"{at // 2} what?"} for at, row in enumerate(rows("new"))]
     systems = [("old", same), ("new", new)]
     result = judgeloop.agree(systems, truth=[labels()], judge=tie, version="1", ledger=None)
     assert (result.judged, result.items) == (30, 60)
-    assert "of 30 pairs with different prompts, of 60 you labelled" in result.page.headline
+    assert "of 30 pairs, one of each prompt, of 60 you labelled" in result.page.headline
 
 
 def test_a_gate_at_a_margin_is_shown_once_both_bounds_lie_within_it(agree):
@@ -338,6 +367,32 @@ def test_groups_flips_and_positions_have_their_shares(agree):
     flipped = agree(often, labels(), judge=first, version="first")
     assert (flipped.counts.flips, flipped.equal) == (60, 0.0)
     assert [one.name for one in flipped.by_position] == ["changed with the order"]
+
+
+def test_of_the_order_every_pair_is_told_those_that_tied_at_once_too(agree):
+    def some_ties(*, prompt, first, second):
+        at = int(prompt.split()[0])
+        return "tie" if at % 4 == 0 else "A" if at % 4 == 1 or first.startswith("new") else "B"
+
+    result = agree(often, labels(), judge=some_ties, version="1")
+    assert {one.name: one.items for one in result.by_position} == {
+        "a tie at once": 15,
+        "changed with the order": 15,
+        "the same in both orders": 30,
+    }
+    assert result.judged == 60
+    assert agree(often, labels(), judge=some_ties, version="1", order="random").by_position == ()
+
+
+@pytest.mark.parametrize("wrong", range(12))
+def test_the_gap_by_the_judge_less_that_by_people_is_shown_to_be_what_it_is_off(agree, wrong):
+    def judge(at):
+        return "old" if at < wrong else "tie" if at < 2 * wrong else better(at)
+
+    result = agree(judge, labels(places=range(58)), version=f"{wrong} wrong")
+    figures = f"{result.page.text('off')} {result.page.text('corrected')}"
+    said, off, people = (float(one) for one in re.findall(r"(\S+) points? ", figures))
+    assert said - off == pytest.approx(people)
 
 
 def test_the_judges_verdicts_on_items_without_a_label_narrow_the_bounds_of_what_people_say(apart):
@@ -503,6 +558,8 @@ def test_a_judge_that_changes_seldom_has_not_drifted(apart):
     assert anew.anew.lost <= 4
     assert anew.exit_code == 0
     assert "is not shown to agree less often than before: of 30 asked anew, " in anew.page.headline
+    assert "good enough for a gate" in anew.page.text("gate")
+    assert "good enough for a gate" not in anew.page.headline
     assert anew.anew.chance > 0.05
 
 
@@ -510,7 +567,7 @@ def test_bounds_of_earlier_looks_are_widened_to_the_share_that_is_seen():
     """Thirty that are the same and thirty that are not, or the other way round, as they were asked."""
     for first in (1.0, 0.0):
         judge = np.repeat([first, 1 - first], 30)
-        tally = Paired(60, 0.0, tuple(range(60)), judge, np.ones((60, 1)))
+        tally = Paired(60, None, tuple(range(60)), judge, np.ones((60, 1)))
         low, high = Agreeing(0.1, UNLIMITED, 60, once=False).interval(tally)
         assert low <= 0.5 <= high
         assert 0.5 in {low, high}, "which is where it had to be widened"
