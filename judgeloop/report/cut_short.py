@@ -42,5 +42,6 @@ def to_go_on(stop: StopKind, setup: Setup, counts: Counts, spend: Spend, *, judg
             return note(NoteCode.NO_VERDICTS)
         silent = counts.abstentions + counts.abstentions_beside
         most = wilson_interval(silent, judged + silent)[1]  # in the long run
-        return note(NoteCode.SILENT, share=math.ceil(10 * most) / 10)
+        allowed = note(NoteCode.SILENT, share=math.ceil(10 * most) / 10)
+        return allowed if silent <= judged else note(NoteCode.MOST_SILENT)  # the judge is to be mended, not the limit
     return note((BY_HAND if by_hand else CUT_SHORT)[stop])

@@ -59,6 +59,7 @@ class NoteCode(enum.StrEnum):
     HELD_BY_FAILURES = "held_by_failures"
     MAKE_UP = "make_up"
     SILENT = "silent"
+    MOST_SILENT = "most_silent"
     NO_VERDICTS = "no_verdicts"
     BEGIN_ANEW = "begin_anew"
     OTHER_JUDGE = "other_judge"
@@ -74,6 +75,7 @@ class NoteCode(enum.StrEnum):
     NOTHING_COUNTS = "nothing_counts"
     TOO_FEW_JUDGED = "too_few_judged"
     REST_IS_EXACT = "rest_is_exact"
+    HALF_WIDTH_ENDS = "half_width_ends"
     ITEMS_WANTED = "items_wanted"
     ITEMS_AND_LIMIT = "items_and_limit"
     MORE_ITEMS = "more_items"
@@ -185,7 +187,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",
     NoteCode.GO_ON: "Rerun the command to go on: what was judged stays.",
     NoteCode.JUDGE_SKIPPED: "Rerun the command to judge what was skipped; `max_abstentions` lets more be skipped.",
-    NoteCode.FIX: "Fix the problem.",
+    NoteCode.FIX: "Fix the problem, or wait until it has passed.",
     NoteCode.THEN_RESUME: "Then rerun the command to resume. No verdict is paid for twice.",
     NoteCode.HELD_BY_FAILURES: "Calls that failed hold {held:dollars}, as they may have been billed. If the provider's bill "
     "shows none of them, `judgeloop ledger settle --run {run} 0` frees it.",
@@ -194,6 +196,7 @@ TEXTS: dict[NoteCode, str] = {
     "{judged:verdict} are asked for again.",
     NoteCode.SILENT: "Look at the judge's replies; a rerun asks again what has no verdict. `max_abstentions={share:.2g}` accepts up to {share:share} "
     "without one, in a new run with its own budget and risk.",
+    NoteCode.MOST_SILENT: "Look at the judge's replies; a rerun asks again what has no verdict.",
     NoteCode.NO_VERDICTS: "Use a judge or a prompt that brings verdicts.",
     NoteCode.BEGIN_ANEW: "The same again asks everything anew: nothing is remembered of a judge without `version`.",
     NoteCode.OTHER_JUDGE: "Use a judge that reads the question; or set `controls=off`, if your criteria ignore it (valid JSON, tone). The same "
@@ -216,6 +219,7 @@ TEXTS: dict[NoteCode, str] = {
     "sets a higher limit. Then rerun the command.",
     NoteCode.NOTHING_JUDGED: "A dry run says what a result would probably cost.",
     NoteCode.TOO_FEW_JUDGED: "`max_judgments={limit}` judges the last {left:,}{usd:expected}.",
+    NoteCode.HALF_WIDTH_ENDS: "`half_width` ends a run wherever the score lies: leave it out.",
     NoteCode.REST_IS_EXACT: "`max_judgments={limit}` judges the last {left:,}{usd:expected}; the score is then exact.",
     NoteCode.ITEMS_WANTED: "With about {items:more {unit}} like these, a decision is likely.",
     NoteCode.ITEMS_AND_LIMIT: "With about {items:more {unit}} like these and `max_judgments={limit}`, a decision is likely.",

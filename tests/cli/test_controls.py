@@ -114,7 +114,7 @@ def test_a_server_that_refuses_the_key_is_the_only_cause_that_is_named(judge):
     assert (len(red), "controls" in red[0]) == (1, False)
     html = Path("verdict.html").read_text()
     assert json.loads(Path("verdict.json").read_text())["controls"][0]["end"] is None
-    assert "<dt>! BROKEN</dt><dd>new must be better than old</dd>" in html
+    assert "<dt>! BROKEN</dt><dd>new must be better than old (no answer)</dd>" in html
     assert "<dt>passed</dt>" not in html, "where the judge failed, nothing passes"
 
 

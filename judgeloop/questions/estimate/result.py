@@ -131,12 +131,13 @@ class Estimation(RunResult):
             return (note(code, items=more, unit=self.data.unit, **({"limit": enough} if low else {})), *others)
         if self.asked == self.drawable:
             return (note(NoteCode.ALL_ASKED),)
-        if self.options.half_width is None:
+        if self.options.half_width is None or self.shown == "open":
             if self.stop_reason is StopKind.BUDGET:
                 return ()  # which budget would do is said behind it
+            ends = () if self.options.half_width is None else (note(NoteCode.HALF_WIDTH_ENDS),)
             left, exact = self.drawable - self.asked, not self.setup.sampled and self.per_label == 1
             code = NoteCode.REST_IS_EXACT if exact else NoteCode.TOO_FEW_JUDGED
-            return (note(code, limit=self.drawable, left=left, usd=self.usd_for(left)),)
+            return (*ends, note(code, limit=self.drawable, left=left, usd=self.usd_for(left)))
         if self.more_judgments is None:
             skipped = self.counts.abstentions if self.judged > 1 else 0
             return (self.fewer_skips(skipped) if skipped else note(NoteCode.NO_FORECAST),)

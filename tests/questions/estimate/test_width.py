@@ -25,3 +25,11 @@ def test_a_width_that_is_reached_between_two_looks_counts_where_the_run_ends():
         assert (found.decided, found.exit_code) == (True, 0), limit
         reasons.add(found.stop_reason)
     assert "judgment_limit" in reasons, "the rule did not look there"
+
+
+def test_a_width_ends_a_run_whose_required_score_is_open_so_leaving_it_out_is_advised():
+    settings = {"judge": right, "require_score": 0.7, "max_judgments": 400, "ledger": None}
+    wide = judgeloop.estimate(RATED, half_width=0.1, **settings)
+    assert (wide.stop_reason, wide.exit_code, wide.judged < 400) == ("precise_enough", 3, True)
+    assert [one.code for one in wide.advice] == ["half_width_ends", "rest_is_exact"]
+    assert judgeloop.estimate(RATED, **settings).exit_code == 0
