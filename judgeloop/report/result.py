@@ -120,7 +120,9 @@ class RunResult(Part):
     def __post_init__(self) -> None:
         """Compute once how the run stands to what was asked."""
         object.__setattr__(self, "halt", self.halted())
-        answer = Condition(self.test_name, self.stands(), self.requirement, (self.found or "no answer") if self.requirement else "")
+        answer = Condition(
+            self.test_name, self.stands(), self.requirement, (self.found or "no answer") if self.requirement else ""
+        )
         object.__setattr__(self, "conditions", (answer,))  # which those beside it look at
         beside = [*self.beside()]
         if answer.outcome is Outcome.BROKEN:  # then nothing passes

@@ -14,6 +14,7 @@ from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.rule import at_most, far_behind, points, show_risk
 from judgeloop.questions.compare import proxy
+from judgeloop.questions.compare.answers import answers
 from judgeloop.questions.compare.result import BETS, ONCE, WORSE_FAILS, Comparison, ScoreFigures
 from judgeloop.report import facts as said
 from judgeloop.report.before import tested_before
@@ -134,6 +135,7 @@ def facts(result: Comparison) -> list[Fact]:
         ),
         *_corrected(result),
         Fact("risk", Section.RISK, "risk", "" if result.alike else risk(result), first=True),
+        Fact("answers", Section.EVIDENCE, "answers", answers(result)),
         Fact("gap.means", Section.EVIDENCE, "gap", _gap_means(result)),
         Fact("rule", Section.EVIDENCE, "rule", _rule(result)),
         Fact("means", Section.RISK, "means", _means(result) if judged else ""),
