@@ -143,22 +143,24 @@ def _list(*, json: bool, **given: Any) -> None:
 
     A command that is repeated, also with another --require-winner or --require-score, is the same run, which shows
     its last result. A lost run ended without a result, an unjudged one has no judge, and one elsewhere was taken from
-    another ledger. A pair of a night that could not be asked has the reason.
+    another ledger. A pair of a night that could not be asked has the reason. A replaced run does not count any more:
+    its night was started again since.
     """
-    from judgeloop.diagnostics.past_runs import lines, local_day, past_runs
+    from judgeloop.diagnostics.past_runs import lines, local_day, past_runs, replaced
     from judgeloop.settings.values import today
 
     config = RunsSettings.of(**given)
     since = "" if config.since is None else local_day(config.since, today())
     found = past_runs(config.ledger, since, config.night or "")
+    gone = replaced(found)
     if json:
-        print(dumps([run.to_json() for run in found], indent=2))
+        print(dumps([run.to_json() | {"replaced": run.id in gone} for run in found], indent=2))
         return
     since = "" if config.since is None else f" since {config.since}"
     if config.night and not found:
         raise InputError(f"`night`: no runs{since} of a night that begins with {config.night} in {config.ledger}")
     nothing = f"no runs{since}"
-    print("\n".join(map(as_flags, lines(found) or [nothing])))
+    print("\n".join(map(as_flags, lines(found, gone) or [nothing])))
 
 
 def _show(*, run: str | None, json: bool, quiet: bool, details: bool, output: tuple[Path, ...], **given: Any) -> None:

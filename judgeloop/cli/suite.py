@@ -126,9 +126,11 @@ def _text(found: Summary, output: Sequence[Path], *, quiet: bool, details: bool)
     """A night as it is printed: all of it, or its first lines and where the rest is, in as many rows as fit."""
     from judgeloop.suite.summary import LONGEST_WHY
 
-    if quiet or details:
-        return render(found.page, width=columns(), paint=paint, short=quiet)
     report = f"Report: {', '.join(map(str, output))}. " if output else ""
+    if quiet or details:
+        shown = render(found.page, width=columns(), paint=paint, short=quiet)
+        more = f"{found.without_pass} {report}".strip() if quiet else ""
+        return f"{shown}\n\n{wrapped(more, columns())}" if more else shown
     command = f"judgeloop runs --night {found.night}{of_ledger()}".replace(" ", TOGETHER)
     again = [one.name for one in found.lines if one.asks_again]
     asks = f", which also asks the unfinished pair{'s' * (len(again) > 1)} {some(again)}" if again else ""

@@ -3,7 +3,7 @@
 Reads the ledger alone, wherever it is. Changes nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time
 from enum import StrEnum
@@ -101,6 +101,29 @@ def past_runs(ledger: Address, since: str = "", night: str = "") -> list[PastRun
     return [run for run in found if run.started_at >= since and run.recorded.note.night.startswith(night)]
 
 
+def replaced(runs: Iterable[PastRun]) -> set[str]:
+    """The runs of nights that do not count any more, as their night was started again since.
+
+    Such is one whose pair has a later run, or could not be asked then; and, once all that the last start began has
+    ended, one whose pair that start did not have.
+    """
+    nights: dict[str, list[PastRun]] = {}
+    for run in sorted(runs, key=lambda one: one.started_at, reverse=True):
+        if run.recorded.note.pair:
+            nights.setdefault(run.recorded.note.night, []).append(run)
+    found = set[str]()
+    for of_night in nights.values():
+        process, pairs = of_night[0].recorded.note.process, set[str]()
+        begun = [one for one in of_night if one.recorded.note.process == process]
+        ended = all(one.recorded.note.exit_code is not None for one in begun)
+        for one in of_night:
+            note = one.recorded.note
+            if note.pair in pairs or (ended and note.process != process):
+                found.add(one.id)
+            pairs.add(note.pair)
+    return found
+
+
 def _state(run: RecordedRun, working: set[str]) -> State:
     if ORIGIN in run.id:
         return State.ELSEWHERE
@@ -125,8 +148,11 @@ def local_day(text: str, today: date) -> str:
     return datetime.combine(day, time()).astimezone(UTC).isoformat(timespec="milliseconds")
 
 
-def lines(runs: Sequence[PastRun]) -> list[str]:
-    """A line for each run: id, when it began, night if any has one, state, cost, names, decision."""
+def lines(runs: Sequence[PastRun], gone: Container[str] = ()) -> list[str]:
+    """A line for each run: id, when it began, night if any has one, state, cost, names, decision.
+
+    Of those that are `gone` the state says that a later start of the night replaced them.
+    """
     rows = []
     for run in runs:
         note = run.recorded.note
@@ -136,7 +162,7 @@ def lines(runs: Sequence[PastRun]) -> list[str]:
                 run.id,
                 _minute(run.recorded.began_at),
                 note.night,
-                run.state if note.exit_code is None else f"exit {note.exit_code}",
+                (run.state if note.exit_code is None else f"exit {note.exit_code}") + ", replaced" * (run.id in gone),
                 f"{show_usd(run.recorded.charged_p):>8}",
                 ", ".join(shortened(name, LONGEST_NAMES) for name in names),
                 visible(run.headline) + _again(run),
@@ -150,7 +176,7 @@ def lines(runs: Sequence[PastRun]) -> list[str]:
 def _again(run: PastRun) -> str:
     """How often a run had a result, of which the ledger has the last; empty for once."""
     number = run.recorded.note.results
-    return f" (the last of {number:,} ends, {_minute(run.started_at)})" if number > 1 else ""
+    return f" (the last of {number:,} results, {_minute(run.started_at)})" if number > 1 else ""
 
 
 def _minute(time: str) -> str:

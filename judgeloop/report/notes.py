@@ -145,8 +145,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.MANY_FLIPS: "{flips:,} of {both:verdict} that named a system changed in the other order: "
     "this judge prefers a position, or guesses where outputs are nearly alike.",
     NoteCode.ITEMS_LEFT_OUT: "The answer is about {items:item}; others are left out: {left_out}.",
-    NoteCode.NEIGHBOURS: "The stated risk may not hold: verdicts on items that stand near each other in the files agree more "
-    "than others (p = {p:.2g}). If they share a document or a kind, name it: `map=family=COLUMN`.",
+    NoteCode.NEIGHBOURS: "Verdicts on items that stand near each other in the files agree more than others (p = {p:.2g}): "
+    "the stated risk may not hold. If they share a document or a kind, name it: `map=family=COLUMN`.",
     NoteCode.OUTPUT_REPEATED: "{system} gives the same output for {repeated:,} of {items:item}.",
     NoteCode.OUTPUTS_EMPTY: "{system} has {empty:empty output}.",
     NoteCode.OUTPUTS_NOT_WHOLE: "Not all outputs of {system} are whole: {said}.",
@@ -161,7 +161,8 @@ TEXTS: dict[NoteCode, str] = {
     "judge was asked about none. Is it the same file twice?",
     NoteCode.ALL_TIES: "All {judged:verdict} on outputs that differ are ties: this judge may not fit these outputs.",
     NoteCode.ALL_SAME: "All {judged:score} are {score:.3g}: can this judge tell outputs apart?",
-    NoteCode.SEARCHED: "The risk does not hold if an earlier search on these items chose these two of {systems:system}: use other items.",
+    NoteCode.SEARCHED: "An earlier search on these items had these two among {systems:system}. If you compare them because of "
+    "it, the risk does not hold: use other items.",
     NoteCode.GROUPS_CUT: "Of the groups, {said}.",
     NoteCode.ASKED_OFTEN: "These outputs were compared {times:time} before: the chance that at least one of these {runs:test} gives a wrong answer may be {risk:.4g}{why}; take new items.",
     NoteCode.KNOWN_OTHERWISE: "{other} is {stands} here, {won:,} to {lost:,}, but leads with the verdicts of other runs, "

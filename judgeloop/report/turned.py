@@ -26,19 +26,27 @@ Place = tuple[str, int, int]
 class Turned(NamedTuple):
     """An item with another winner, or a rating that moved by at least `MOVED`; the verdicts in words.
 
-    `changed` names the systems whose outputs differ, or the prompt; None if a result has no texts.
+    `changed` names the systems whose outputs differ, or the prompt; None if a result has no texts. `systems` are the
+    two that met there, of a search, which judges an item for several; empty elsewhere.
     """
 
     item_id: str
     before: str
     after: str
     changed: tuple[str, ...] | None
+    systems: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The item, and the systems if these do not go without saying."""
+        return _short(self.item_id) + f" of {' and '.join(map(_short, self.systems))}" * bool(self.systems)
 
 
 class Since(NamedTuple):
     """The items that turned since an earlier result, those with another output first, and how many both judged.
 
-    They are named by `unit`: a search for the best judges an item once for each system, so that its are judgments.
+    They are named by `unit`: a search for the best judges an item once for each system, so that its are judgments, on
+    so many `items`.
 
     `moved` is by how much the gap for the second system, or the score, changed on these, with an interval, if known;
     `on_all` if these are too few, and it is the change on all that each judged, so `many` then and now, without an
@@ -52,22 +60,24 @@ class Since(NamedTuple):
     many: tuple[int, int] = (0, 0)
     same: bool = False
     unit: str = "item"
+    items: int = 0
 
     @property
     def line(self) -> str:
         """The items in a line; empty if none turned."""
         named = [
-            f"{_short(one.item_id)} ({_short(one.before)}, then {_short(one.after)}"
+            f"{one.name} ({_short(one.before)}, then {_short(one.after)}"
             + (f"; other output of {', '.join(map(_short, one.changed))})" if one.changed else ")")
             for one in self.turned[:MOST_NAMED]
         ]
         more = len(self.turned) - len(named)
-        said = f"{len(self.turned):,} of {count(self.both, self.unit)} in both nights: {', '.join(named)}"
+        on = f" on {count(self.items, 'item')}" * bool(self.items)
+        said = f"{len(self.turned):,} of {count(self.both, self.unit)}{on} in both nights: {', '.join(named)}"
         return (said + f" and {more:,} more" * bool(more)) if named else ""
 
     def page(self, run: str) -> Page:
         """The items as a table; `run` is the earlier one."""
-        rows = tuple((*map(_short, one[:3]), _whose(one.changed)) for one in self.turned)
+        rows = tuple((one.name, _short(one.before), _short(one.after), _whose(one.changed)) for one in self.turned)
         turned = f"{len(rows) or 'no'} of {count(self.both, self.unit)} in both runs turned since run {run}"
         head = turned if self.both else f"no item was judged both in run {run} and here"
         return Page(
@@ -91,10 +101,11 @@ def turned_since(x: RunResult, y: RunResult) -> Since:
         old, new = before[place], after[place]
         if _side(old) != _side(new) or abs(_rating(old) - _rating(new)) >= MOVED:
             changed = None if differ is None else tuple(name for name, items in differ.items() if place[0] in items)
-            turned.append(Turned(place[0], _verdict(old), _verdict(new), changed))
+            systems = tuple(names[at][1] for at in sorted(place[1:]) if at < len(names)) if x.job == "select" else ()
+            turned.append(Turned(place[0], _verdict(old), _verdict(new), changed, systems))
     found = Since(tuple(sorted(turned, key=lambda one: not one.changed)), len(both))
     if x.job == "select":  # many pairs have no gap together
-        return found._replace(unit="judgment")
+        return found._replace(unit="judgment", items=len({item for item, *_ in both}))
     values = [(_value(before[place]), _value(after[place])) for place in both]
     found = found._replace(same=before.keys() == after.keys())
     moved = mean_change([new - old for old, new in values if old is not None and new is not None])

@@ -12,20 +12,21 @@ from typing import NamedTuple
 from judgeloop.core.errors import some
 from judgeloop.core.outcomes import AnsweredBy
 from judgeloop.core.records import PAIR
-from judgeloop.diagnostics.past_runs import PastRun, past_runs
+from judgeloop.diagnostics.past_runs import PastRun, past_runs, replaced
 from judgeloop.engine.controls import NAME as CONTROL
 from judgeloop.judges.catalogue import is_recorded, is_table
 from judgeloop.ledger.opening import Address, open_reader
 from judgeloop.ledger.reader import LedgerReader
 from judgeloop.ledger.records import AskedAgain, RunNote
+from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.questions.kept import result_of, stored
 from judgeloop.report.result import RunResult
 from judgeloop.report.turned import turned_since
 from judgeloop.report.words import visible
 from judgeloop.runs.earlier import judged_alike
-from judgeloop.settings.setting import key
+from judgeloop.settings.setting import declared, key
 from judgeloop.suite.line import DATE, Line, one_output_of, state_of
-from judgeloop.suite.other_judge import Models, OtherModels
+from judgeloop.suite.other_judge import Models, OtherModels, present
 
 # Options that make another question.
 ASKED = ("not_worse", "min_gap", "near_tie", "half_width", "max_flips", "required_score")
@@ -59,6 +60,8 @@ class LastRun(NamedTuple):
 def _word(last: LastRun) -> str:
     """How a run ended; of one that did not, what became of it."""
     code, result = last.run.recorded.note.exit_code, last.result
+    if last.run.recorded.note.refused:
+        return last.run.recorded.note.how
     if code is None or result is None:
         return last.run.state.value
     return state_of(result.outcome, code, doubtful=result.doubtful or bool(one_output_of(result.data)))
@@ -85,28 +88,26 @@ def compared(ledger: Address, night: str, lines: Sequence[Line]) -> Compared:
     latest = sorted(ours, key=lambda one: (one.recorded.note.night, one.started_at), reverse=True)
     dates = [*dict.fromkeys(one.recorded.note.night for one in latest)][:NIGHTS][::-1]
     last = dates[-1] if dates else ""
-    before = [one for one in ours if one.recorded.note.night == last]
-    refused = {
-        one.recorded.note.pair: one.recorded.note
-        for one in noted
-        if one.recorded.note.refused and one.recorded.note.night == last
-    }
+    obsolete = replaced(noted)
+    of_pairs = [one for one in noted if one.recorded.note.judges or one.recorded.note.refused]
+    before = [one for one in of_pairs if one.recorded.note.night == last and one.id not in obsolete]
     runs, names, found = {one.id: one for one in every}, {line.name for line in lines}, []
     again = set[str]()  # pairs of the last night
     for line in lines:
         then = _then(line, runs, before, names)
-        again |= {then.recorded.note.pair} if then else names & refused.keys() & {line.name}
-        one = replace(line, before=refused[line.name].how if line.name in refused else "")
+        again |= {then.recorded.note.pair} if then else set()
+        one = line
         if line.run in again_of:
             one = replace(one, again=again_of[line.run], warnings=(*one.warnings, *one.replaced))
         one = one if then is None else _beside(ledger, one, runs, _ended(ledger, then))
         pair = {line.name} if then is None else {line.name, then.recorded.note.pair}
         earlier = [one for one in latest if one.recorded.note.pair in pair and one.decision is not None]
         one = _by_judge(ledger, one, runs, earlier)
-        one = replace(one, nights=_gaps(ledger, one, runs, earlier, dates))
+        kept = [run for run in earlier if run.id not in obsolete]
+        one = replace(one, nights=_gaps(ledger, one, runs, kept, dates))
         found.append(_warned(_unchanged(one, runs, asked), runs))
     tables = tuple(f"{line.name} " for line in lines if not line.run)  # of pairs of a pattern that could not be read
-    gone = refused | {one.recorded.note.pair: one.recorded.note for one in before}
+    gone = {one.recorded.note.pair: one.recorded.note for one in before}
     absent = {
         pair: next((one for one in note.files if not Path(one).exists()), "")
         for pair, note in sorted(gone.items())
@@ -133,17 +134,20 @@ def _then(line: Line, runs: Mapping[str, PastRun], before: Sequence[PastRun], na
 def _gaps(
     ledger: Address, line: Line, runs: Mapping[str, PastRun], earlier: Sequence[PastRun], dates: Sequence[str]
 ) -> tuple[float | None, ...]:
-    """The gaps of a pair in the nights of these `dates` and in this one: None where it has none by its judges now."""
+    """The gaps of a pair in the nights of these `dates` and in this one: None where it has none by its judges now.
+
+    Where none answers now, they are as they were the last time.
+    """
     judges = runs[line.run].recorded.note.judges if line.run in runs else None
-    now, gaps = {judge: {one.model for one in models} for judge, models in line.answered_by}, dict[str, float]()
+    now, gaps = present(line.answered_before) | present(line.answered_by), dict[str, float]()
     for one in earlier:
         night = one.recorded.note.night
         if one.recorded.note.judges != judges or night in gaps or night not in dates:
             continue
         result = result_of(stored(ledger, one.id), texts=False)
-        by = {judge: {one.model for one in models} for judge, models in models_of(result)}
+        by = present(models_of(result))
         gap = result.page.value("gap", "gap")
-        if gap and not any(judge in by and by[judge] != models for judge, models in now.items()):
+        if gap and not any(by.get(judge, model) != model for judge, model in now.items()):
             gaps[night] = float(gap) / 100
     return (*(gaps.get(date) for date in dates), *(line.nights or (None,)))
 
@@ -159,7 +163,7 @@ def _by_judge(ledger: Address, line: Line, runs: Mapping[str, PastRun], earlier:
     results = ((one, result_of(stored(ledger, one.id), texts=False)) for one in earlier)
     before = next((one.recorded.note.judges for one, result in results if result.judged), own)
     line = replace(line, judges=own, judges_before=before, other_judge=line.other_judge or before != own)
-    if not line.answered_by or any(is_table(one) or is_recorded(one) for one in own):
+    if not any("/" in one for one in own) or any(is_table(one) or is_recorded(one) for one in own):
         return line
     for one in earlier:
         same = one.recorded.note.judges == own
@@ -209,22 +213,23 @@ def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: Last
     line = replace(line, before=_word(then))
     if then.result is not None:
         line = replace(line, answered_before=models_of(then.result), gap_before=then.result.page.value("gap", "gap"))
-        line = replace(line, winner_before=_other_winner(then.result, line))
     if line.run not in runs:
         return line
     now, old = _ended(ledger, runs[line.run]), then.run.recorded.note
     new = now.run.recorded.note
+    if then.result is not None:
+        line = replace(line, winner_before=_other_winner(then.result, line, old.outputs, new.outputs))
     if (
         then.result is not None
         and now.result is not None
         and then.result.job == now.result.job
         and not now.result.answer.broke_off
-        and old.judges == new.judges
     ):
         otherwise, limit = _asked_otherwise(then.result, now.result)
-        since = turned_since(then.result, now.result)
-        line = replace(line, since=since._replace(moved=None) if otherwise else since)
         line = replace(line, asked_otherwise=otherwise, limit_otherwise=limit)
+        if old.judges == new.judges:
+            since = turned_since(then.result, now.result)
+            line = replace(line, since=since._replace(moved=None) if otherwise else since)
     # Of recorded verdicts and scores it is no news that they are others.
     recorded = any(is_table(one) or is_recorded(one) for one in new.judges)
     edited = line.since.both > 0 and not recorded and not judged_alike(old.asked, new.asked)
@@ -234,13 +239,17 @@ def _beside(ledger: Address, line: Line, runs: Mapping[str, PastRun], then: Last
     return replace(line, outputs="new" if other_outputs(old, new) else "same")
 
 
-def _other_winner(then: RunResult, line: Line) -> str:
+def _other_winner(then: RunResult, line: Line, outputs: Sequence[str], outputs_now: Sequence[str]) -> str:
     """The system that was named in the last night, if it is not the one that is now; empty if it is, or none is.
 
-    Of two whose names are others, as a candidate's may have a date, the place counts.
+    Of two whose names are others, as a candidate's may have a date, the place counts. The same outputs under another
+    name are no other system.
     """
     before, now = then.setup.systems, line.systems
     if not (then.named and line.winner):
+        return ""
+    had, has = dict(zip(before, outputs, strict=False)), dict(zip(now, outputs_now, strict=False))
+    if had.get(then.named) and had[then.named] == has.get(line.winner):
         return ""
     if len(before) == len(now) == PAIR and {*before} != {*now}:
         return then.named if before.index(then.named) != now.index(line.winner) else ""
@@ -257,7 +266,18 @@ def _asked_otherwise(then: RunResult, now: RunResult) -> tuple[str, str]:
     old, new = ({name: "none" if value is None else value for name, value in one.items()} for one in asked)
     said = {name: f"{key(name)} {old[name]}, now {new[name]}" for name in old if old[name] != new[name]}
     limit = said.pop(LIMIT, "")
-    return "; ".join(said.values()), limit
+    by_default = all(one.setup.max_judgments == _usual_limit(one) for one in (then, now))
+    return "; ".join(said.values()), "" if by_default else limit
+
+
+def _usual_limit(result: RunResult) -> object:
+    """The limit of judgments that a result's other settings have by default."""
+    settings = next(one for one in QUESTIONS if one.name == result.job).settings()
+    asked = {name: getattr(result.options, name, None) for name in ASKED}
+    given = {name: value for name, value in asked.items() if value is not None}
+    setup = result.setup
+    given |= {"outputs": setup.systems, "selector": setup.selector, "rule": setup.rule, "risk": setup.risk_threshold}
+    return settings.completed(given).get(LIMIT, declared(settings)[LIMIT].default)
 
 
 def other_outputs(x: RunNote, y: RunNote) -> list[str]:

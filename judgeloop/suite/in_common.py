@@ -16,7 +16,7 @@ FIRST, EACH = "\1", "\0"  # stand in a text for the first and the last system of
 
 
 class PairText(NamedTuple):
-    """A text about a pair: what pairs may have in common, and its own, with the systems that `FIRST` and `EACH` are."""
+    """A text about a pair: what pairs may have in common, and its own; `FIRST` and `EACH` are two of its systems."""
 
     name: str
     common: str
@@ -72,12 +72,12 @@ def _of_all(text: str, pairs: Sequence[tuple[str, ...]]) -> str:
     systems = " and ".join(names) if len(names) == PAIR else some(names)
     alike = firsts.pop() if len(firsts) == 1 else ""
     text = text.replace(visible(FIRST), alike or "the first system of its pair")
+    named = tuple(f"{visible(name)} " for one in pairs for name in one)
     fails = text.startswith("FAILED")  # which each of them does
     said = []
     for one in re.split(r"(?<=\.) ", text):
         word = "any" if "not shown" in one and not fails else "each"
         whole = one.replace(visible(EACH), names[0] if len(names) == 1 else f"{word} of {systems}")
         # A name stays as it is, also where it begins a sentence.
-        named = len(names) == 1 or (alike and one.startswith(f"{alike} "))
-        said.append(whole if named else sentence(whole))
+        said.append(whole if whole.startswith(named) else sentence(whole))
     return " ".join(said)

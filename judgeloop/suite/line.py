@@ -14,12 +14,13 @@ from judgeloop.core.outcomes import Outcome
 from judgeloop.core.records import PAIR
 from judgeloop.ledger.records import NONE_AGAIN, AskedAgain
 from judgeloop.questions.compare.result import WORSE_FAILS
+from judgeloop.report.lost import LOST, LOWEST
 from judgeloop.report.page import BADGES
 from judgeloop.report.records import DataNotes
 from judgeloop.report.turned import NONE_TURNED, Since
 from judgeloop.report.words import count, sentence, visible
 from judgeloop.suite.in_common import EACH, FIRST, PairText
-from judgeloop.suite.other_judge import Models
+from judgeloop.suite.other_judge import Models, present
 
 # How pairs without a result ended, in words, and what a warning makes of an outcome that may say little.
 ERRORS = {EXIT_USAGE: "wrong input", EXIT_ERROR: "error"}
@@ -35,13 +36,13 @@ DATE = 10  # characters of a night's name that are its date
 MOVED = "moved"  # a column: by how much the gap did
 # On a page, where the items are not all of both nights.
 ON_ALL, ON_BOTH, GAPS = (
-    " on all of each: {} then, {:,} now",
+    " on all that each night judged: {} then, {:,} now",
     " on the {} of both nights",
     "; on all judged {} then, {} now",
 )
 OTHER_JUDGE, OTHERWISE = "judge changed", "asked otherwise"
 NOTHING = "\N{EN DASH}"  # the gap of a pair of which all outputs drawn are identical
-COMPARE = "compare"  # the question whose figure is a gap
+COMPARE, ESTIMATE = "compare", "estimate"  # the questions whose figure is a gap, and a score
 KNOWN = "nothing was asked: the night {} asked the same question about the same outputs"
 FURTHER = "it goes on from the night {}, which asked the same question about the same outputs"
 # What comes first where a pair has it: another model, a failed gate, no result, doubt, no answer.
@@ -66,7 +67,8 @@ class Line:
     - `run`: the run's id; empty if none began
     - `gate`: each condition, with who set it
     - `judged_by`: the judge, the risk, and how the judge's controls ended; empty without a result
-    - `risk`: that its answer is wrong, at most, where it is proved; 0 without an answer
+    - `risk`: that its answer is wrong, at most, where it is proved; 0 without an answer, or if it is `certain`, as
+      all that it is about is judged
     - `flips`, `both_orders`: how many verdicts changed with the order, and how many were asked in both
     - `answered_by`: the models that answered for each judge, with dates and numbers of verdicts; `answered_before`: in
       the latest night before that has any. `again`: what its run had asked again of another model
@@ -81,7 +83,8 @@ class Line:
     - `used_up`: true if a budget ended it, `by_ledger`: if it is one of the ledger, `hopeless`: if all items would not
       decide if the shares stay. `wants_p`: how much more a dry run forecasts at maximum costs, `likely_p`: as its
       advice expects, else a dry run, and its last call's maximum; `next_p`: the most that its next judgment may cost; 0
-      if that is not known. `own_p`: its own budget, of the `table` [pairs.TABLE]; 0 without one
+      if that is not known. `guess`: its verdicts allow no forecast. `own_p`: its own budget, of the `table`
+      [pairs.TABLE]; 0 without one
     - `stopped`: why an open one was asked no further; empty of others
     - `before`: how the same systems ended in the last night; empty if it had no such pair
     - `winner_before`: the system that was named then, where it is another
@@ -116,6 +119,7 @@ class Line:
     gate: tuple[tuple[str, str], ...] = ()
     judged_by: str = ""
     risk: float = 0.0
+    certain: bool = False
     flips: int = 0
     both_orders: int = 0
     answered_by: Models = ()
@@ -132,6 +136,7 @@ class Line:
     hopeless: bool = False
     wants_p: int = 0
     likely_p: int = 0
+    guess: bool = False
     next_p: int = 0
     own_p: int = 0
     table: str = ""
@@ -166,11 +171,9 @@ class Line:
 
     @property
     def other_model(self) -> bool:
-        """Whether a model answered for a judge that answered none of the pair's last verdicts by it."""
-        before = {judge: {one.model for one in models} for judge, models in self.answered_before}
-        return any(
-            judge in before and {one.model for one in models} - before[judge] for judge, models in self.answered_by
-        )
+        """Whether a judge answers by another model than in the pair's last verdicts by it."""
+        before = present(self.answered_before)
+        return any(before.get(judge, model) != model for judge, model in present(self.answered_by).items())
 
     @property
     def moved(self) -> str:
@@ -195,8 +198,10 @@ class Line:
     def moved_where(self) -> str:
         """As `moved`, with the items that it is about where these are not all of both nights, and the two gaps."""
         since = self.since
+        if self.asked_otherwise:
+            return f"{f'{OTHER_JUDGE}; ' * self.other_judge}{OTHERWISE}: {self.asked_otherwise}"
         if not self.measured or since.same:
-            return f"{self.moved}: {self.asked_otherwise}" if self.moved == OTHERWISE else self.moved
+            return self.moved
         if since.on_all:
             return self.moved + ON_ALL.format(count(since.many[0], since.unit), since.many[1])
         gaps = GAPS.format(self.gap_before, self.shown.partition(" (")[0]) if self.gap_before and self.shown else ""
@@ -284,10 +289,14 @@ class Line:
             return ""
         return more[0].lower() + more[1:].rstrip(".") if more.startswith(WORSE_FAILS) else first
 
+    @property
+    def lost_as(self) -> str:
+        """What its `lost` items are called: of ratings they are the lowest."""
+        return LOWEST if self.question == ESTIMATE else LOST
+
     def said(self, text: str) -> PairText:
         """A text of the pair, to be grouped."""
-        ends = (self.systems[0], self.systems[-1]) if self.systems else ()
-        return PairText(self.name, self.of_each(text), text, ends)
+        return PairText(self.name, self.of_each(text), text, self.systems)
 
     def to_json(self) -> dict[str, Any]:
         """The line as JSON values."""
@@ -300,6 +309,7 @@ class Line:
             "judges",
             "judges_before",
             "own_p",
+            "guess",
             "table",
             "gap_before",
             "replaced",

@@ -16,6 +16,7 @@ from judgeloop.core.errors import EXIT_ERROR, EXIT_USAGE, InputError, JudgeloopE
 from judgeloop.core.keys import digest
 from judgeloop.core.money import to_pico, to_usd
 from judgeloop.core.outcomes import Control, Outcome, StopKind
+from judgeloop.core.records import USUAL_FLIPS
 from judgeloop.engine.state import Interruption, Observe
 from judgeloop.formats.rows import each_file_once
 from judgeloop.ledger.ledger import Ledger
@@ -34,12 +35,13 @@ from judgeloop.suite.settings import Pair, SuiteSettings
 
 # Of a judge that failed: each pair has tried it for a time of its own.
 TRIED_FOR = re.compile(r" \(the last was tried for \d+ s\)")
-SWAYED = "more verdicts changed with the order than may"
+SWAYED = "more than {} of the verdicts changed with the order"
 OF_ALL = ("night", "ledger", "charge_to", "ledger_must_exist")  # settings that each pair gets
 Watch = Callable[[Pair, Prepared[Any]], AbstractContextManager[Observe[Any]]]
 OPEN = {Outcome.UNDECIDED, Outcome.NOT_SHOWN}
 MORE = {NoteCode.MORE_JUDGMENTS, NoteCode.TOO_EARLY, NoteCode.LEAD_STAYS, NoteCode.USUAL_JUDGMENTS}
 SAME_OUTPUT = {NoteCode.OUTPUT_REPEATED, NoteCode.OUTPUTS_EMPTY}
+NOT_KNOWN = {NoteCode.NO_FORECAST, NoteCode.LEVEL}
 HOPELESS = {NoteCode.OUT_OF_REACH, NoteCode.FEWER_SKIPS}
 SHARED = ("concurrency", "rpm", "tpm")  # limits that pairs share that run at the same time
 
@@ -173,6 +175,7 @@ class Ended:
             if one.code is not NoteCode.JUDGE_REPLACED
             and not (one.code in SAME_OUTPUT and one.values["system"] in one_output)
         ]
+        certain = result.whole or result.risk == 0.0
         cut = result.outcome is Outcome.INTERRUPTED  # its figures are of what it had read again by then
         return replace(
             line,
@@ -186,7 +189,8 @@ class Ended:
             why=_why(result),
             judged=result.judged_items,
             judged_by=_judged_by(result),
-            risk=_risk(result),
+            risk=0.0 if certain else _risk(result),
+            certain=certain and _stands(result),
             flips=result.counts.flips,
             both_orders=result.counts.both_orders,
             answered_by=models_of(result),
@@ -199,6 +203,7 @@ class Ended:
             by_ledger=result.halt.kind is StopKind.BUDGET and result.spend.ledger_is_short,
             hopeless=_hopeless(result),
             likely_p=_likely_p(result),
+            guess=any(one.code in NOT_KNOWN for one in result.advice),
             next_p=result.spend.next_p,
             own_p=to_pico(str(own)) if (own := self.pair.values.get("budget")) is not None else 0,
             stopped=_stopped(result) if result.outcome in OPEN else "",
@@ -215,15 +220,18 @@ def _why(result: RunResult) -> str:
         why = f"the judge failed: {last}" if some_failed else TRIED_FOR.sub("", why)
         return why.replace("the judge failed", f"{visible(result.setup.judge)} failed", 1)
     broken = (one for one in result.conditions[1:] if one.outcome is result.outcome is Outcome.BROKEN)
+    most: float = getattr(result.options, "max_flips", None) or USUAL_FLIPS
+    swayed = SWAYED.format("half" if most == USUAL_FLIPS else f"{100 * most:.3g} %")
     said = (
-        SWAYED if one.name == FLIPS else f"not held: {one.requires}" if one.requires else one.sentence for one in broken
+        swayed if one.name == FLIPS else f"not held: {one.requires}" if one.requires else one.sentence for one in broken
     )
     return next(said, "")
 
 
 def _without_risk(message: str) -> str:
     """A warning without what it says of the risk, as a pair that is open states none."""
-    return sentence(message.partition(": ")[2])
+    cause, _, more = message.partition(": ")
+    return sentence(f"{cause}. {more.partition('. ')[2]}".strip())
 
 
 def _hopeless(result: RunResult) -> bool:
@@ -275,11 +283,15 @@ def _advice(result: RunResult) -> str:
     return " ".join(one.message for one in result.advice if one.code is not NoteCode.RAISE_NIGHT)
 
 
+def _stands(result: RunResult) -> bool:
+    """Whether it is an answer, and is relied on."""
+    answered = result.answer in {Outcome.PASSED, Outcome.DECIDED, Outcome.FAILED}
+    return answered and result.outcome is not Outcome.BROKEN
+
+
 def _risk(result: RunResult) -> float:
-    """The proved risk of an answer; 0 without one, or if nothing is left to chance."""
-    answered = result.answer in {Outcome.PASSED, Outcome.DECIDED, Outcome.FAILED} and result.risk != 0.0
-    answered = answered and result.outcome is not Outcome.BROKEN
-    return result.setup.risk_threshold if answered and result.setup.guarantee else 0.0
+    """The proved risk of an answer; 0 without one."""
+    return result.setup.risk_threshold if _stands(result) and result.setup.guarantee else 0.0
 
 
 def _judged_by(result: RunResult) -> str:

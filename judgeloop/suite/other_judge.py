@@ -13,6 +13,11 @@ Models = tuple[tuple[str, tuple[AnsweredBy, ...]], ...]  # that answered, by jud
 Judges = tuple[str, ...]
 
 
+def present(models: Models) -> dict[str, str]:
+    """By which model each judge answers: that of the latest verdict, whoever gave those that were known before."""
+    return {judge: max(of, key=lambda one: one.last).model for judge, of in models if of}
+
+
 class OtherModels(NamedTuple):
     """Of a judge the models that replied `before`, those that are new `now`, and all that `replied` in this night."""
 

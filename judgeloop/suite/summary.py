@@ -22,7 +22,7 @@ from judgeloop.report.page import BADGES, COST, Fact, Page, PageTable, Section, 
 from judgeloop.report.words import clipped, count, drawn, per_cent, sentence, visible
 from judgeloop.suite.in_common import PairText, Rows, grouped
 from judgeloop.suite.line import DATE, DOUBTFUL, KINDS, MOVED, OTHERWISE, SHOWN, WORDS, Line
-from judgeloop.suite.other_judge import OtherModels, other_judges, other_models
+from judgeloop.suite.other_judge import OtherModels, other_judges, other_models, present
 
 # What is no longer in doubt, and what a page in a browser colours a state as: a win, a tie or a loss.
 UNDOUBTED = {doubt: outcome.said for outcome, doubt in DOUBTFUL.items()}
@@ -39,16 +39,17 @@ ABOUT_MOVED = (
     "interval."
 )
 ABOUT_GAPS = " Then and now: the gaps on all that each judged."
-ON_FEW = " Where both share fewer than ten items, it is the change on all of each."
-ABOUT_NIGHTS = " Nights: the gaps of the last nights, this one last, on one scale; a dot where the pair has none by this judge; empty if only one night has one."
+ON_FEW = " Where both share fewer than ten items, it is the change on all that each judged."
+ABOUT_NIGHTS = " Nights: the gaps of the last nights, this one last, on one scale; a dot where the pair has none by this judge and model; empty if only one night has one."
 FEW_MOVED = " Where either night judged fewer than ten, the change has no interval."
 BY_OTHER = (
     " “judge changed”: the judge, its model, its code or its prompt is another, and nothing can be said of the outputs "
     "alone."
 )
+OPEN = {Outcome.UNDECIDED, Outcome.NOT_SHOWN}
 _END = re.compile(r": |\. ")  # of what a warning is about
 AS_BEFORE = "{} as last night"  # of a pair in doubt, or open, of which nothing new is known
-COLUMNS = ("pair", "state", "judge", "winner", "gap", "judged", COST)
+COLUMNS = ("pair", "state", "judge", "winner", "gap", "items judged", COST)
 LONGEST_WHY = 240  # characters of a cause
 FIRST_FAILED = 3  # pairs that failed, on a terminal before any cause
 # Of a spreadsheet.
@@ -139,51 +140,47 @@ class Summary:
         pairs = [(one.name, one.judges_before, one.judges) for one in self.lines if one.judges]
         now, before = other_models(self.other_models, len(judges))
         return " ".join(
-            filter(None, [now, self._asked_again("because of it") if now else "", *other_judges(pairs), before])
+            filter(None, [now, self._asked_again("Because of it") if now else "", *other_judges(pairs), before])
         )
 
     def _asked_again(self, why: str = "") -> str:
         """How many calls were asked again, and what for, in a sentence; empty without any."""
         calls, controls, cost_p = self.again
-        on = f", {controls:,} of them on controls" * bool(controls)
-        said = f"Asked again {why}, for {show_usd(cost_p)}: {count(calls, 'call')}{on}."
-        unsaid = (
-            f"What an earlier model had judged was asked again, for {show_usd(cost_p)}: {count(calls, 'call')}{on}."
-        )
-        return "" if not calls else said if why else unsaid
+        on = f", {'all' if controls == calls else f'{controls:,} of them'} on controls" * bool(controls)
+        asked = f"{count(calls, 'call')} for {show_usd(cost_p)}{on}."
+        begins = f"{why}," if why else "What an earlier model had judged was asked again:"
+        return f"{begins} {asked}" if calls else ""
 
     @property
     def _by_new(self) -> set[str]:
         """The names of the pairs that a new model judged."""
-        new = {one.judge: one.now for one in self.other_models}
+        return {one.name for one in self.lines if self._new_models(one)}
+
+    def _new_models(self, line: Line) -> dict[str, str]:
+        """The model that is new to a pair, by judge; without verdicts before, it is new if it is to the night."""
+        before, new = present(line.answered_before), {one.judge: one.now for one in self.other_models}
         return {
-            line.name
-            for line in self.lines
-            for judge, models in line.answered_by
-            if line.other_model
-            or (judge not in dict(line.answered_before) and any(one.model in new.get(judge, ()) for one in models))
+            judge: model
+            for judge, model in present(line.answered_by).items()
+            if (before[judge] != model if judge in before else model in new.get(judge, ()))
         }
 
     @property
     def _models(self) -> str:
         """The new models, and which pairs have verdicts of an older one, too or alone, in sentences; empty without."""
-        others, by_new = {one.judge: one for one in self.other_models}, self._by_new
+        others = {one.judge: one for one in self.other_models}
         news, too, alone = dict[str, None](), dict[str, list[str]](), dict[str, list[str]]()
         for line, judge, models in ((one, *answered) for one in self.lines for answered in one.answered_by):
-            other = others.get(judge)
-            before = {one.model for one in dict(line.answered_before).get(judge, ())}
-            new = [
-                one.model for one in models if (one.model not in before if before else other and one.model in other.now)
-            ]
-            if line.name in by_new and new:
-                news |= dict.fromkeys(new)
+            other, new = others.get(judge), self._new_models(line).get(judge)
+            if new is not None:
+                news[new] = None
                 for one in models:
-                    if one.model not in new:
+                    if one.model != new:
                         too.setdefault(one.model, []).append(line.name)
             elif other and models and not {one.model for one in models} & {*other.replied}:
-                alone.setdefault(models[-1].model, []).append(line.name)
+                alone.setdefault(present(line.answered_by)[judge], []).append(line.name)
         said = [
-            f"new: {some(news)}",
+            f"new in the column judge: {some(news)}",
             *(f"{some(names)} rest{'s' * (len(names) == 1)} on {model}, too" for model, names in too.items()),
         ]
         said = ["; ".join(said) + "."] if news else []
@@ -230,9 +227,10 @@ class Summary:
     @property
     def wrong(self) -> Rows:
         """How many of the answers to expect wrong, as the expectation of a sum is the sum; none for less than two."""
-        risks = [one.risk for one in self.lines if one.risk]
-        said = f"of {len(risks):,} answers, expect at most {math.fsum(risks):.4g} wrong"
-        return (("risk", said),) if len(risks) > 1 else ()
+        risks, certain = [one.risk for one in self.lines if one.risk], sum(one.certain for one in self.lines)
+        of_them = f", {certain:,} of them certain" * bool(certain)
+        said = f"of {len(risks) + certain:,} answers{of_them}, expect at most {math.fsum(risks):.4g} wrong"
+        return (("risk", said),) if risks and len(risks) + certain > 1 else ()
 
     @property
     def order(self) -> Rows:
@@ -292,6 +290,13 @@ class Summary:
         why = "; ".join(f"{some([one.name for one in of])}: {said}" for said, of in by_why)
         why = why if longest >= LONGEST_WHY else ""  # a row is worth more
         return [Page(tuple(above), (self._table(failed, why),), outcome=self.outcome), Page(tuple(below), table)]
+
+    @property
+    def without_pass(self) -> str:
+        """Which pairs failed, or have no result, by how they ended, in a sentence; empty for none."""
+        by = self._by(lambda one: "" if one.outcome in OPEN or not one.exit_code else WORDS.get(one.state, one.state))
+        said = "; ".join(f"{state}: {some([one.name for one in of])}" for state, of in by)
+        return visible(f"{said[0].upper()}{said[1:]}.") if said else ""
 
     @property
     def trouble(self) -> int:
@@ -422,7 +427,8 @@ class Summary:
         said = dict[str, str]()
         for table, lines in tables.items():
             enough = budget_over(max(one.charged_p + (one.likely_p or one.next_p) for one in lines))
-            is_it = "is probably enough" if all(one.likely_p for one in lines) else "lets it go on"
+            known = all(one.likely_p for one in lines)
+            is_it = _is_enough(lines) if known else "lets it go on"
             most_p = max(one.next_p for one in lines)
             need = f"the {show_usd(most_p)} of" if most_p else "the money for"
             own = f"its own budget of {show_usd(lines[0].own_p)} lacks {need} another judgment"
@@ -441,16 +447,19 @@ class Summary:
         if not wanted:
             return ""
 
+        others = [one for one in ended if one not in wanted]
+
         def enough(of: Callable[[Line], int]) -> str:
             level_p = max(one.charged_p + of(one) for one in wanted)
-            shared_p = sum(max(0, level_p - one.charged_p) for one in ended if one not in wanted)
+            shared_p = sum(max(0, level_p - one.charged_p) for one in others)
             return f"${budget_over(max(self.budget_p, self.charged_p + sum(map(of, wanted)) + shared_p))}"
 
         likely, most = enough(lambda one: one.likely_p), enough(lambda one: one.wants_p)
-        who = f" for {some([one.name for one in wanted])}" if len(wanted) < len(ended) else ""
+        who = f" for {some([one.name for one in wanted])}, with an equal share for {some([one.name for one in others])}"
+        who *= bool(others)
         if likely == most:
             return f"{most} in all is enough{who} even at maximum costs"
-        return f"about {likely} in all is probably enough{who}; {most} even at maximum costs"
+        return f"about {likely} in all {_is_enough(wanted)}{who}; {most} even at maximum costs"
 
     @property
     def _unpaid(self) -> Rows:
@@ -478,7 +487,9 @@ class Summary:
         since = ((one.name, f"turned since the last night: {one.since.line}") for one in self.lines if one.since.line)
         turned = [PairText(name, text, text) for name, text in since]
         first = self._trouble_first
-        lost = {one.name: f"{one.headline_here} Lost: {one.lost[0]}" for one in first if one.lost}  # each has its own
+        lost = {
+            one.name: f"{one.headline_here} {one.lost_as.capitalize()}: {one.lost[0]}" for one in first if one.lost
+        }  # each has its own
         said = [
             PairText(one.name, lost[one.name], lost[one.name]) if one.lost else one.said(one.headline_here)
             for one in first
@@ -556,7 +567,7 @@ class Summary:
                 one.exit_code,
                 one.headline_here,
                 one.warnings,
-                [*(f"lost  {lost}" for lost in one.lost), *([f"next  {one.advice}"] if one.advice else [])],
+                [*(f"{one.lost_as}  {lost}" for lost in one.lost), *([f"next  {one.advice}"] if one.advice else [])],
             )
             for one in self.lines
         )
@@ -566,6 +577,11 @@ class Summary:
         """An HTML page; `links` lead from pairs to their reports, by name."""
         shown = {visible(name): link for name, link in links.items()}
         return render_index(self.page, shown, TONES)
+
+
+def _is_enough(lines: Iterable[Line]) -> str:
+    """How likely a sum finishes some pairs that rests on their verdicts, or on a guess."""
+    return "may be enough" if any(one.guess for one in lines) else "is probably enough"
 
 
 def _kinds(lines: Iterable[Line]) -> str:

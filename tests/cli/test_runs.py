@@ -77,7 +77,7 @@ def test_a_run_that_is_asked_again_with_another_gate_says_so_and_when_it_began(t
     failed = judgeloop(*again, "--require-winner", "b")
     assert failed.exit_code == 5, failed.stderr
     line, other = judgeloop("runs").stdout.splitlines()
-    assert re.search(r"FAILED: b was required.*\(the last of 2 ends, \d{4}-[-\d: ]+\)$", line)
+    assert re.search(r"FAILED: b was required.*\(the last of 2 results, \d{4}-[-\d: ]+\)$", line)
     assert "results" not in other
     assert judgeloop(*again, "--require-winner", "b").stdout.startswith("✗ FAILED: b was required")
     run, _ = json.loads(judgeloop("runs", "--json").stdout)

@@ -8,7 +8,7 @@ from support.results import make_result
 
 from judgeloop.core.records import Abstention, Choice, Item, Label, Pool, Verdict
 from judgeloop.report.labels import Texts
-from judgeloop.report.turned import MOST_NAMED, turned_since
+from judgeloop.report.turned import MOST_NAMED, Since, Turned, turned_since
 
 
 def judged(*scores, outputs=("a", "b"), **changes):
@@ -52,6 +52,12 @@ def test_runs_that_judged_no_item_in_common_have_nothing_that_turned():
     found = turned_since(before, after)
     assert (len(found.turned), found.both) == (0, 0)
     assert (found.line, found.page("0a").tables) == ("", ())
+
+
+def test_a_search_counts_judgments_and_the_items_that_they_are_about():
+    turned = (Turned("q1", "a", "tie", (), ("a", "b")), Turned("q1", "a", "c", (), ("a", "c")))
+    line = Since(turned, 9, unit="judgment", items=4).line
+    assert line == "2 of 9 judgments on 4 items in both nights: q1 of a and b (a, then tie), q1 of a and c (a, then c)"
 
 
 def test_a_line_names_some_items_and_counts_the_others():

@@ -120,7 +120,7 @@ def test_nights_with_a_regression_on_the_third_and_another_judge_on_the_fourth(s
     done, found = play(4, "-o", "night.md", "-o", "night.xml", "-o", "night.html")
     assert done.exit_code == 0, done.output
     changed = found["judge_changed"]
-    assert re.match(r"The judge changed: haiku-2 .*\$0\.0\d+: \d+ calls, .* haiku-1 answered\.$", changed)
+    assert re.match(r"The judge changed: haiku-2 .* \d+ calls for \$0\.0\d+, .* haiku-1 answered\.$", changed)
     assert any(pair["again"] for pair in found["pairs"]), "what the old one judged is asked again"
     assert done.stdout.split("\n")[1].startswith("! The judge changed: haiku-2")
     assert "The judge changed" not in done.stderr, "standard output says it"
@@ -156,18 +156,18 @@ def test_what_was_asked_again_is_all_that_the_server_answered_twice_whatever_the
     controls = sum(pair["again_controls"] for pair in pairs)
     assert again > controls > 0
     cost = show_usd(to_pico(str(CALL_USD)) * again)
-    assert f"{cost}: {again} calls, {controls} of them on" in found["judge_changed"]
+    assert f"{again} calls for {cost}, {controls} of them on" in found["judge_changed"]
     shown = [json.loads(judgeloop("runs", "show", pair["run"], "--json").stdout) for pair in pairs]
     assert sum(one["again"] for one in shown) == again - controls
     assert sum(one["again_usd"] for one in shown) == pytest.approx((again - controls) * CALL_USD)
     same, none = start(2)
     assert not none
-    told = [one["judge_changed"].partition("Asked again")[2] for one in (found, same)]
+    told = [one["judge_changed"].partition("Because of it")[2] for one in (found, same)]
     assert told[0] == told[1], "a second start says what the night cost"
     Path("night.toml").write_text(Path("night.toml").read_text().replace("max-judgments = 40", "max-judgments = 41"))
     other, more = start(2)
     every = again + sum(one in first for one in more)
-    assert f": {every} calls," in other["judge_changed"], "also what was asked before the file was changed"
+    assert f" {every} calls for" in other["judge_changed"], "also what was asked before the file was changed"
 
 
 def test_a_change_is_told_in_its_night_alone_though_verdicts_of_both_models_count(server):
@@ -208,7 +208,7 @@ def test_a_pair_that_the_new_model_judges_on_a_later_night_has_another_judge_the
             )
         if night == 2:
             assert (
-                "new: haiku-2; mail rests on haiku-1, too. Not asked again, so judged by haiku-1: chat."
+                "new in the column judge: haiku-2; mail rests on haiku-1, too. Not asked again, so judged by haiku-1: chat."
                 in Path("n.md").read_text()
             )
             shown = judgeloop("runs", "show", pairs["chat"]["run"], "--details").stdout
@@ -254,8 +254,10 @@ def test_the_sentence_has_the_cost_before_who_answered_until_then():
     night = Summary(night="2026-01-05-n", budget_p=0, lines=(line(NEW, before=(OLD,)),), other_models=(OTHER,))
     assert night.changed == "The judge changed: b answers now. Before, a answered."
     again = replace(night, again=AskedAgain(54, 18, 52 * 10**9))
-    asked = "for $0.052: 54 calls, 18 of them on controls."
-    assert again.changed == f"The judge changed: b answers now. Asked again because of it, {asked} Before, a answered."
+    asked = "54 calls for $0.052, 18 of them on controls."
+    assert again.changed == f"The judge changed: b answers now. Because of it, {asked} Before, a answered."
+    alone = replace(night, again=AskedAgain(18, 18, 23 * 10**9))
+    assert "18 calls for $0.023, all on controls." in alone.changed
     assert asked[:10] in render(again.brief(1, 50)[0])
     assert "Before" not in render(again.brief(1, 50)[0])
     kept = replace(again, other_models=())
@@ -271,8 +273,11 @@ def test_a_pair_is_judged_by_the_old_model_alone_only_where_another_judged_other
         return Summary(night="2026-01-05-n", budget_p=0, lines=lines, other_models=other).page.tables[0].note
 
     kept, both = line(OLD, name="p0", before=(OLD,)), line(OLD, NEW, name="p1", before=(OLD,))
-    assert note(kept, line(NEW, name="p2")) == "new: b. Not asked again, so judged by a: p0."
-    assert note(kept, both, line(NEW, name="p2")) == "new: b; p1 rests on a, too. Not asked again, so judged by a: p0."
+    assert note(kept, line(NEW, name="p2")) == "new in the column judge: b. Not asked again, so judged by a: p0."
+    assert (
+        note(kept, both, line(NEW, name="p2"))
+        == "new in the column judge: b; p1 rests on a, too. Not asked again, so judged by a: p0."
+    )
     assert "Not asked again" not in note(kept, both, replied=("a", "b")), "models that take turns"
 
 
@@ -363,3 +368,21 @@ def test_only_the_night_that_asked_again_says_that_it_did(server):
         "asked again" in str([pair["warnings"] for pair in one["pairs"]]) for one in (second, json.loads(done.stdout))
     ]
     assert told == [True, False]
+
+
+def test_a_judge_answers_by_the_model_of_the_latest_verdict_whoever_gave_those_that_were_known():
+    later = replace(OLD, verdicts=333, last="2026-01-06T02:00:00.000+00:00")
+    kept = line(later, NEW, before=(OLD,))
+    changed = line(NEW, later, before=(replace(OLD, verdicts=1), NEW), name="q")
+    assert [one.other_model for one in (kept, changed)] == [False, True]
+    night = Summary(night="2026-01-06-n", budget_p=0, lines=(kept, changed)).page.tables[0]
+    assert {row[0]: row[2] for row in night.rows} == {"p": "", "q": "new"}
+    assert night.note == "new in the column judge: a; q rests on b, too."
+
+
+def test_a_night_in_which_nobody_answers_has_the_gaps_by_the_last_model_alone(server):
+    for night, model, refused in ((1, "haiku-1", False), (2, "haiku-2", False), (3, "haiku-2", True)):
+        server.model, server.refused = model, refused
+        _, found = play(night)
+    for pair in found["pairs"]:
+        assert [gap is None for gap in pair["nights"]] == [True, False, True]

@@ -40,7 +40,16 @@ def night(date, pairs=PAIRS, more=""):
         for name, judge in pairs.items()
     ]
     Path("night.toml").write_text("\n".join(["[suite]\nbudget = 1\n[shared]\nmax-judgments = 40", *tables, more]))
-    arguments = ("--config", "night.toml", "--allow-plugins", "--night", f"2026-01-{date:02}", "--json")
+    arguments = (
+        "--config",
+        "night.toml",
+        "--allow-plugins",
+        "--night",
+        f"2026-01-{date:02}",
+        "--json",
+        "-o",
+        "night.json",
+    )
     found = json.loads(judgeloop("suite", "night.toml", *arguments).stdout)
     return {one["name"]: one for one in found["pairs"]}
 
@@ -201,3 +210,66 @@ def test_a_system_of_empty_outputs_is_no_newer_doubt_on_the_second_night():
     pairs = [night(date, {"exact": METRIC})["exact"] for date in (1, 2)]
     assert [(one["doubtful"], one["before"]) for one in pairs] == [(True, ""), (True, pairs[0]["state"])]
     assert len(pairs[0]["one_output"]) == 1
+
+
+def test_a_night_that_was_started_again_ended_as_its_last_start_did(monkeypatch):
+    first, whole = night(1), Path("rag.jsonl").read_text()
+    assert {one["state"] for one in first.values()} == {"decided"}
+    Path("rag.jsonl").write_text(whole[:200])
+    monkeypatch.setattr("judgeloop.ledger.ledger.platform.node", lambda: "another")
+    night(1, {"exact": METRIC})
+    Path("rag.jsonl").write_text(whole)
+    found = json.loads(judgeloop("runs", "--night", "2026-01-01", "--json").stdout)
+    assert {(run["pair"], run["state"]): run["replaced"] for run in found} == {
+        ("exact", "ended"): True,
+        ("exact", "refused"): False,
+        ("words", "ended"): True,
+    }
+    shown = judgeloop("runs", "--night", "2026-01-01").stdout
+    assert shown.count("exit 0, replaced") == 2
+    monkeypatch.setattr("judgeloop.ledger.ledger.platform.node", lambda: "a third")
+    again = night(2, {"exact": METRIC})["exact"]
+    assert (again["before"], again["winner_before"], again["nights"][0]) == ("wrong input", "", None)
+    assert json.loads(Path("night.json").read_text())["absent"] == []
+
+
+def test_the_same_outputs_under_another_name_are_no_other_winner():
+    search = '[pairs.best]\nquestion = "select"\nsystems = ["production.jsonl", "{}.jsonl", "other.jsonl"]\n'
+    search += f'judge = "{METRIC}"\nmax-judgments = 90\n'
+    write("other", lambda n: f"answer {n}" if n % 8 == 0 else "none")
+    write("rag", lambda n: f"answer {n}")
+    assert night(1, {}, search.format("rag"))["best"]["winner"] == "rag"
+    Path("rag.jsonl").rename("renamed.jsonl")
+    found = night(2, {}, search.format("renamed"))["best"]
+    assert (found["winner"], found["winner_before"], found["outputs"]) == ("renamed", "", "same")
+    write("renamed", lambda n: "none")
+    assert night(3, {}, search.format("renamed"))["best"]["winner_before"] == "renamed"
+
+
+def test_a_score_of_which_every_item_is_judged_is_a_certain_answer():
+    whole = night(1, {"exact": METRIC}, ESTIMATE.replace("= 20", f"= {ITEMS}"))
+    assert [(one["risk"], one["certain"]) for one in whole.values()] == [(0.1, False), (0.0, True)]
+    part = night(2, {}, ESTIMATE)["quality"]
+    assert (part["risk"], part["certain"]) == (0.1, False)
+
+
+def test_an_item_that_a_search_judged_for_several_systems_is_named_with_the_two_that_met():
+    write("other", lambda n: f"answer {n}" if n % 4 else "none")
+    search = f'[pairs.best]\nquestion = "select"\nsystems = ["*.jsonl"]\njudge = "{METRIC}"\nmax-judgments = 90\n'
+    night(1, {}, search)
+    write("rag", lambda n: "none" if n % 2 else f"answer {n}")
+    found = night(2, {}, search)["best"]
+    assert found["turned"]
+    assert {len(one["systems"]) for one in found["turned"]} == {2}
+    assert all("rag" in one["systems"] for one in found["turned"])
+
+
+def test_another_judge_and_other_settings_are_both_told_of():
+    night(1)
+    path = Path("night.toml")
+    path.write_text(path.read_text().replace("[shared]", "[shared]\nmin-gap = 0.3").replace(METRIC, "metric:rouge1"))
+    found = judgeloop(
+        "suite", "night.toml", "--config", "night.toml", "--allow-plugins", "--night", "2026-01-03", "--json"
+    )
+    one = json.loads(found.stdout)["pairs"][0]
+    assert (one["other_judge"], one["asked_otherwise"], one["moved"]) == (True, "min-gap none, now 0.3", None)

@@ -344,7 +344,7 @@ def test_pairs_whose_judge_flips_share_that_cause_and_add_no_risk(chat_server):
     respond_with(chat_server, verdict("A"))
     Path("night.toml").write_text(SUITE.replace("replay:verdicts.csv", "openai/mine"))
     at = ["--judge-base-url", chat_server.url, "--judge-price", "1,2", "--not-worse", "0.2", "--controls", "off"]
-    why = "3 pairs: more verdicts changed with the order than may"
+    why = "3 pairs: more than half of the verdicts changed with the order"
     for form in ("--quiet", "--details"):
         shown = suite(*at, form, JUDGELOOP_JUDGE_API_KEY="key").stdout
         assert why in shown.splitlines()
@@ -528,7 +528,7 @@ def test_the_forecast_of_a_gate_says_how_often_an_equal_system_passes():
     said = unwrapped(suite("--dry-run", "--risk", "0.05").stdout)
     (note,) = re.findall("equal passes: how often(.*?)\\.", said)
     assert "%" not in note, "each pair's expected case has its own"
-    assert re.search(r"fresh The expected case assumes that the two are level, with 30 % ties\.", said)
+    assert re.search(r"fresh The expected case assumes that both systems are level, with 30 % ties\.", said)
     Path("night.toml").write_text(SUITE)
     short = unwrapped(suite(*gate, "--budget", "0.05", "--ledger", "fresh.sqlite").stdout)
     assert re.search(r"Expected to take \$[0-9.]+ \(a guess, often too high\), and \$0.050 is left", short)
@@ -629,6 +629,8 @@ def test_pairs_of_the_last_night_that_are_gone_are_named_everywhere_with_their_f
     done = suite("--quiet", "--night", "2026-01-05", "-o", "n.xml", "-o", "n.json", "-o", "n.html")
     said = "Missing since 2026-01-03: all better (no file new/better.jsonl)."
     assert f"judgeloop: Warning: {said}\n" in done.stderr
+    files = "n.xml, n.json, n.html."
+    assert unwrapped(done.stdout).endswith(f": all worse. Report: {files}"), "what cron mails: which, and where"
     assert said in unwrapped(suite("--night", "2026-01-05").stdout)
     assert said in re.sub("</?span>", "", Path("n.html").read_text())
     values = json.loads(Path("n.json").read_text())

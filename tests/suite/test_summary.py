@@ -10,10 +10,12 @@ from support.results import make_result
 from judgeloop.core.outcomes import AnsweredBy, Outcome, Tally
 from judgeloop.ledger.records import Balance
 from judgeloop.methods.stats.drift import Halves
+from judgeloop.methods.stats.margins import usual_limit
 from judgeloop.questions.compare.result import EQUAL_BOUND, WORSE_FAILS
 from judgeloop.report.notes import DOUBTED, NoteCode
 from judgeloop.report.terminal import render
 from judgeloop.report.turned import Since
+from judgeloop.suite.changes import _asked_otherwise
 from judgeloop.suite.line import GAPS, MOVED, ON_ALL, ON_BOTH, OTHER_JUDGE, OTHERWISE, Line, one_output_of
 from judgeloop.suite.night import _without_risk
 from judgeloop.suite.summary import (
@@ -242,6 +244,19 @@ def test_a_pair_that_names_another_system_than_last_night_is_told_of():
     assert doubted == "Since 2026-01-01 another winner: all new (new, now prod); newly in doubt: all new."
 
 
+def test_a_limit_that_follows_from_other_settings_is_no_other_setting():
+    def asked(margin, limit):
+        made = make_result()
+        options = replace(made.options, not_worse=margin)
+        return replace(made, options=options, setup=replace(made.setup, max_judgments=limit))
+
+    usual = [usual_limit(margin, 0.1) for margin in (0.1, 0.15)]
+    said = "not-worse 0.1, now 0.15"
+    assert _asked_otherwise(asked(0.1, usual[0]), asked(0.15, usual[1])) == (said, "")
+    set_before = _asked_otherwise(asked(0.1, 100), asked(0.15, usual[1]))
+    assert set_before == (said, f"max-judgments 100, now {usual[1]}")
+
+
 def test_other_settings_are_named_with_their_pairs():
     limit, margin = "max-judgments 100, now 140", "not-worse 0.2, now 0.1"
     lines = [line(name, 0, "said.", before="passed", limit_otherwise=limit) for name in "ab"]
@@ -270,7 +285,8 @@ def test_an_open_pair_has_the_cause_of_its_doubt_and_not_a_risk_that_it_does_not
     (warning,) = make_result(neighbours=0.007).data.warnings
     said = _without_risk(warning.message)
     assert said[0] == "V"
-    assert said.lower() in warning.message.lower()
+    assert "risk" not in said
+    assert said.partition(". ")[2] == warning.message.partition(". ")[2]
     assert "all a: " + said.partition(". ")[0] in " ".join(
         brief(9, line("a", 3, "open.", doubtful=True, warnings=(said,))).split()
     )
@@ -399,6 +415,33 @@ def test_an_order_that_changed_nothing_counts_as_no_tie():
     told = {flips: dict(night(line("a", 0, "a.", flips=flips, both_orders=9)).order)["order"] for flips in (0, 2)}
     assert told[2].startswith("2 of 9")
     assert told[2].endswith("tie") > told[0].endswith("tie")
+
+
+def test_a_sum_that_rests_on_no_verdict_is_no_probable_one_and_says_who_shares_it():
+    guess = line("g", 3, "open.", used_up=True, stopped="no money", wants_p=3 * USD, likely_p=2 * USD, guess=True)
+    assert "about $2.00 in all may be enough; $3.00 even" in " ".join(text(guess).split())
+    vain = line("v", 3, "open.", used_up=True, hopeless=True, stopped="no money. Add items.")
+    hope = replace(guess, guess=False, likely_p=3 * USD)
+    assert "in all is enough for all g, with an equal share for all v even" in " ".join(text(vain, hope).split())
+
+
+def test_a_name_that_begins_a_warning_of_several_pairs_stays_as_it_is():
+    said = ("reranker has 13 empty outputs.",)
+    lines = [
+        replace(line(name, 0, "passed.", warnings=said), systems=systems)
+        for name, systems in (("score", ("reranker",)), ("pick", ("a", "reranker", "z")))
+    ]
+    assert [text for _, text in night(*lines, line("b", 0, "passed.")).warned()] == [
+        "reranker has 13 empty outputs. (all score, all pick)"
+    ]
+
+
+def test_answers_that_are_certain_are_counted_beside_those_at_a_risk():
+    lines = [line(f"n{n}", 0, "passed.", risk=0.1) for n in range(6)]
+    certain = line("c", 0, "passed.", certain=True)
+    assert night(*lines, certain).wrong[0][1] == "of 7 answers, 1 of them certain, expect at most 0.6 wrong"
+    assert night(*lines).wrong[0][1] == "of 6 answers, expect at most 0.6 wrong"
+    assert not night(certain, certain).wrong
 
 
 def test_money_is_one_cause_with_the_sum_that_finishes_the_night():

@@ -40,7 +40,7 @@ def judgments_to_decide(
     (ahead, behind), tied = _assumed(rule, ties)
     lead = f"one system wins {ahead} % and the other {behind} % of the items"
     so_far = f"beside the {count(tally.judged, 'item')} known so far" if tally.judged else ""
-    said = f"that{so_far and f', {so_far},'} {'the two are level' if ahead == behind else lead}, with "
+    said = f"that{so_far and f', {so_far},'} {'both systems are level' if ahead == behind else lead}, with "
     said += f"{tied} % ties" if ties is None else f"{per_cent(ties)} ties"
     assumed = tally.judged < max(limits.min_judgments, FEWEST_KNOWN) or tally.leader is None
     shares = _usual(rule, tally, ties)

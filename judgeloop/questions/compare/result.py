@@ -32,7 +32,7 @@ Claim = Literal["better", "better_or_within", "not_worse", "worse", "no_differen
 BETS = "bets"  # the rule whose bounds answer every question
 ONCE = "once"  # the rule of what is there already
 WORSE_FAILS = "Being worse fails"
-EQUAL_BOUND = "Bounds only get narrower while the gap still moves, so a gap may equal one of its bounds."
+EQUAL_BOUND = "Bounds never widen, but the gap still moves: so it may equal one of its bounds."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,8 +23,8 @@ LONGEST_AHEAD = 10  # letters of a name at an end of the scale: both ends have r
 FEW = 3  # systems that are named each
 FEWEST = 2  # runs that can contradict each other
 NEEDS = (
-    "It needs two runs or more, by the judge of the latest and on as many items, each with uniform random draws of "
-    "its own. Another --seed draws anew, and a suite does in the first night of new outputs"
+    "It needs two runs or more, with the latest run's judge and a set of as many items, each with uniform random draws "
+    "of its own. Another --seed draws anew, and a suite does in the first night of new outputs"
 )
 TESTED = (
     "The null hypothesis is that the gap on items like these is the same in all these runs. It is tested at a risk "

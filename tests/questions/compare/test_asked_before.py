@@ -103,7 +103,7 @@ def test_a_search_that_may_have_chosen_the_two_is_counted_and_warned_of(asked, t
     old, *two = [str(tmp_path / f"{name}.jsonl") for name in ("old", "new1", "new2")]
     commandline.judgeloop("select", old, *two, "--judge", "metric:token-f1")
     before = commandline.judgeloop("compare", *two, "--judge", "metric:token-f1", "--dry-run")
-    assert "chose these two of 3 systems" in unwrapped(before.stdout)
+    assert "had these two among 3 systems" in unwrapped(before.stdout)
     values = commandline.result_of("compare", *two, "--judge", "metric:token-f1")
     assert (values["comparison"], values["searched"]) == (2, 3)
     (said,) = [one["message"] for one in values["warnings"] if one["code"] == "searched"]

@@ -139,7 +139,7 @@ def test_a_program_reads_the_answer(old, new):
 def test_a_dry_run_says_what_becomes_of_an_equal_system(old, new):
     done = asked(old, new, "--max-judgments", "60", "--dry-run")
     assert done.exit_code == 0
-    assert "assumes that the two are level, with 72 % ties." in words(done)
+    assert "assumes that both systems are level, with 72 % ties." in words(done)
     assert "How often an equal system would pass:" in done.stdout
     values = json.loads(asked(old, new, "--max-judgments", "60", "--dry-run", "--json").stdout)
     tied = [0.6 + 0.4 * others for others in (0.0, 0.3, 0.7)]  # 60 outputs are identical

@@ -88,7 +88,10 @@ def test_a_share_of_ties_that_earlier_runs_had_is_that_of_the_expected_case():
     limits = Limits(1, 300)
     usual, said = judgments_to_decide(rule, none, limits, asked=0, ties=None)
     many, instead = judgments_to_decide(rule, none, limits, asked=0, ties=0.7)
-    assert (said, instead) == ("that the two are level, with 30 % ties", "that the two are level, with 70 % ties")
+    assert (said, instead) == (
+        "that both systems are level, with 30 % ties",
+        "that both systems are level, with 70 % ties",
+    )
     (equal,) = with_an_equal_system(rule, [0.7], 300)
     assert many.expected == round(equal.judgments) < usual.expected
 

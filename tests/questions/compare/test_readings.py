@@ -99,7 +99,7 @@ def test_what_is_read_off_a_run_never_looks_like_the_margin_and_keeps_the_doubts
     said = command("runs", "show", run["run"], "--not-worse", f"{margin:.6f}").stdout
     shown = float(re.search(r"against old \((?:more than )?([-+.\d]+)(?: to|,)", said)[1])
     assert shown > -100 * round(margin, 6) or "(above" in said
-    assert "chose these two of 3 systems" in " ".join(said.split())
+    assert "had these two among 3 systems" in " ".join(said.split())
 
 
 def refused(run, word):
