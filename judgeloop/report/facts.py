@@ -623,13 +623,8 @@ def _cost(result: RunResult) -> str:
     if people is not None and people.usd and spend.known:
         models = f", models {show_usd(spend.run_p - people.cost_p)}"
     parts = [
-        money(result)
-        + (
-            f", beside {show_usd(earlier_p)} by other runs for answers used here"
-            if spend.known and earlier_p > 0
-            else ""
-        )
-        + (f", and {show_usd(spend.rehearsed_p)} of recorded costs" if spend.rehearsed_p else ""),
+        money(result) + (f", and {show_usd(spend.rehearsed_p)} of recorded costs" if spend.rehearsed_p else ""),
+        f"other runs paid {show_usd(earlier_p)} for answers used here" if spend.known and earlier_p > 0 else "",
         f"{people.cost}{models}" if people is not None else "",
         "failed calls may have been billed: `judgeloop ledger show --unknown`" if spend.unconfirmed_p else "",
         f"{'all answers' if result.judged else 'the controls'} were in the ledger"

@@ -367,7 +367,7 @@ def test_a_pass_by_a_judge_that_prefers_a_position_is_in_the_quiet_log(chat_serv
     at = ["--judge-base-url", chat_server.url, "--judge-price", "1,2", "--not-worse", "0.2"]
     done = suite(*at, "--controls", "off", "--quiet", JUDGELOOP_JUDGE_API_KEY="key")
     assert done.exit_code == 0
-    assert re.search(r"all: Warning: it passed, but: \d+ of \d+ verdicts for a system", done.stderr)
+    assert re.search(r"all: Warning: it passed, but: \d+ of \d+ verdicts that named a system", done.stderr)
     at = [*at, "--controls", "off", "--night", "2026-01-02"]
     shown = suite(*at, "--details", "-onight.html", JUDGELOOP_JUDGE_API_KEY="key").stdout
     assert "1 pair, 1 passed in doubt." in shown

@@ -198,7 +198,7 @@ def test_no_risk_is_stated_without_a_leader(result):
         (replace(SPEND, budget_p=None), "$0.042, $0.021 of it now"),
         (replace(SPEND, now_p=0), "$0.042 of $5.00, $0.00 of it now"),
         (replace(SPEND, run_p=0, now_p=0, answers_p=0), "$0.00 of $5.00"),
-        (replace(SPEND, run_p=10**9), "$0.0010 of $5.00, beside $0.041 by other runs for answers used here"),
+        (replace(SPEND, run_p=10**9), "$0.0010 of $5.00; other runs paid $0.041 for answers used here"),
         (replace(SPEND, budget_p=None, known=False), "an unknown amount"),
         (replace(SPEND, run_p=6 * 10**12, over_p=1), "BUDGET EXCEEDED: $6.00 of $5.00"),
         (replace(SPEND, run_p=0, rehearsed_p=6 * 10**12), "$0.00 of $5.00, and $6.00 of recorded costs"),
