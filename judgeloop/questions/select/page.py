@@ -308,7 +308,7 @@ def _narrowed(result: Selection) -> tuple[Chart, ...]:
             note=f"{_reading(leader, _baseline(result), gap)}{left}",
             band=None if own else (lower.points, upper.points),
             unit=" %",
-            up=f"upper bound of the win rate against {shortened(_baseline(result), LONGEST_AXIS)}",
+            up=f"bounds of the win rate against {shortened(_baseline(result), LONGEST_AXIS)}",
             view=_view([line for line in lines if line.role != "other"]),
             order=tuple(visible(row.system) for row in _in_order(result)),
         ),
