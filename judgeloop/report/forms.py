@@ -193,13 +193,7 @@ def render_ends(
     """
     more = [Case(name, "skipped", said, "", {}) for name, said in skipped.items() if said]
     cases = (
-        _ended(
-            name,
-            code,
-            said,
-            "\n".join([*([] if code else [visible(said)]), *behind]),
-            warnings,
-        )
+        _ended(name, code, said, "\n".join([*([] if code else [visible(said)]), *behind]), warnings)
         for name, code, said, warnings, behind in ends  # the message of one that did not pass is its sentence
     )
     return _suite(question, *cases, *more)

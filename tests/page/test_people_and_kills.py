@@ -236,6 +236,44 @@ def test_a_second_person_judges_a_share_that_the_decision_does_not_hear_of(tmp_p
     assert len(set(by.values())) == 2
 
 
+def test_who_stops_in_the_second_readings_hears_that_all_is_judged_and_goes_on_with_these(tmp_path):
+    write_outputs(tmp_path, items=80)
+    flags = ("--people", "anna,ben", "--shared", "0.5", "--max-judgments", "60")
+    with page_run(tmp_path, *flags) as run:
+        anna = Window(run.url, run.tokens[0], 1)
+        anna.start()
+        said = owner_of(run)
+        while not said()["for_another"]:
+            time.sleep(0.05)
+        time.sleep(1)
+        judged = said()["judged"]
+        run.interrupt()
+        assert run.ended() == 0
+        anna.join(PATIENCE_S)
+        assert anna.over == "left"
+        result = run.result()
+    wanted = math.ceil(result["judged"] / 2)
+    assert (result["judged"], result["by_people"]["another"]) == (judged, None)
+    assert result["by_people"]["asked_again"] == wanted
+    with page_run(tmp_path, *flags) as run:
+        said = owner_of(run)()
+        assert (said["judged"], said["most"], said["again"]) == (judged, judged + wanted, wanted)
+        assert said["usual"] is None, "it was more than there are"
+        windows = [Window(run.url, token, seed) for seed, token in enumerate(run.tokens)]
+        for one in windows:
+            one.start()
+        assert run.ended() == 0
+        assert run.result()["by_people"]["another"]["items"] == wanted
+
+
+def owner_of(run):
+    """What the owner of a run sees, when asked."""
+    client = httpx2.Client(base_url=run.url, timeout=40)
+    session = client.post("/api/enter", json={"token": run.owner.partition("#")[2]}).json()["session"]
+    client.headers["authorization"] = f"Bearer {session}"
+    return lambda: client.get("/api/owner").json()
+
+
 class Doubtful(Window):
     """A person to whom every seventh task is a tie."""
 
