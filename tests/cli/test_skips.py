@@ -153,7 +153,9 @@ def test_an_answer_to_what_was_skipped_may_decide_earlier_and_the_rest_was_not_n
     assert (found["winner"], found["abstentions"]) == ("new", 0)
     more = found["by_people"]["beyond"]
     assert 0 < more == found["by_people"]["answers"] - 3 - found["judged"]
-    assert f"{more} more were judged: the first {found['judged']} decide" in " ".join(judgeloop("runs", "show", found["run"]).stdout.split())
+    assert f"{more} more were judged: the first {found['judged']} decide" in " ".join(
+        judgeloop("runs", "show", found["run"]).stdout.split()
+    )
 
 
 def test_what_the_judge_said_ahead_is_no_answer_of_people_and_labels_that_are_not_needed_are(run):
