@@ -39,6 +39,7 @@ ENDS = {  # of which people hear
     StopKind.JUDGMENT_LIMIT: "open",
     StopKind.POOL_EXHAUSTED: "open",
 }
+CUT_OFF = {StopKind.INTERRUPTED, StopKind.BUDGET, StopKind.DEADLINE}
 TICK_S, TELL_S = 1.0, 30.0
 
 
@@ -190,8 +191,7 @@ class PageJudge(BaseJudge):
             now = time.monotonic()
             self.desk.tick(now)
             if self.desk.stops and self.desk.is_idle(now):
-                reads = self.desk.reads_again  # only what is read a second time is left
-                self.leave(None if reads else StopKind.INTERRUPTED, left=reads)
+                self.leave(StopKind.INTERRUPTED)
             if now - said_at >= TELL_S and self._progress() != said:
                 said, said_at = self._progress(), now
                 print(said, file=sys.stderr, flush=True)
@@ -292,7 +292,8 @@ class PageJudge(BaseJudge):
 
     def leave(self, why: StopKind | None, *, left: bool = False) -> None:
         """What was answered counts; who is asked is let go, and told that it is over."""
-        self._why = ("left" if left else "decided") if why is None else ENDS.get(why, "stopped")
+        left |= why in CUT_OFF and self.desk is not None and self.desk.reads_again  # after all that counts
+        self._why = "left" if left else "decided" if why is None else ENDS.get(why, "stopped")
         if self.desk is not None:
             self.desk.leave(self._why)
         if self.pages is not None:

@@ -234,9 +234,9 @@ class RunResult(Part):
 
     @property
     def usd_of_all(self) -> float | None:
-        """The probable cost of judging everything, with controls, a proxy and second readings; null if not known.
+        """The probable cost of judging all, with controls, proxy and second readings, no outputs; null if not known.
 
-        It is at the mean cost of calls, without outputs.
+        Calls cost what they did in the mean.
         """
         if self.by_hand and not self.spend.run_p:  # people who are not paid, whatever they cost another run
             return None
