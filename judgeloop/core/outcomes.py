@@ -479,8 +479,8 @@ class Finished(Generic[T_co]):
     each judge which models gave the verdicts that were used, and `counting` whose alone count, empty where all do.
     `superseded` says how many verdicts of which other models were asked again. `decided_at` says when an earlier
     command had this result, if this one asked for nothing (ISO 8601, UTC); else it is empty. `read_again` is what
-    people said of some items a second time, and `people` what they gave to the run, over all its commands; `checked` is
-    what came of their checks.
+    people said of some items a second time, of `to_read_again` that were asked for. `people` is what they gave to the
+    run, over all its commands, and `checked` what came of their checks.
     """
 
     ending: Ending[T_co]
@@ -494,5 +494,6 @@ class Finished(Generic[T_co]):
     pool: Pool | None = None
     decided_at: str = ""
     read_again: tuple[ReadAgain, ...] = ()
+    to_read_again: int = 0
     people: GivenByPeople = GivenByPeople()
     checked: tuple[Checked, ...] = ()

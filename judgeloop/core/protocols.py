@@ -34,7 +34,8 @@ class SoFar:
     outputs, which nobody reads, are left out where they are known. Of the most, at most `again` are read again
     after the decision. `more` is about how many more decide, if it goes on like this, whatever the limit; 0 once
     they were asked and did not, and None if no number is known to. `usual` is the fewest that can decide in all,
-    and how many do so on average, by what was known before the first answer. `each_s` is about how many seconds a
+    and how many do so on average, by what was known before the first answer; of these `usually_again` are second
+    readings. `each_s` is about how many seconds a
     person takes for one, by the length of the texts; None if these are not known. `affords` is about how many the
     budget covers in all, if these are too few to decide as usual. `needs` is a limit with which most runs decide,
     where most end at this one without a decision; 0 if none is known to, and None elsewhere. `only_again` is how
@@ -51,6 +52,7 @@ class SoFar:
     affords: int | None = None
     needs: int | None = None
     only_again: int = 0
+    usually_again: int = 0
 
     @property
     def judged(self) -> int:
@@ -339,10 +341,11 @@ class People(Protocol):
     def checked(self) -> Sequence[Checked]:
         """What came of items with a known answer that people of this run were given among the others."""
 
-    def leave(self, why: StopKind | None) -> None:
+    def leave(self, why: StopKind | None, *, left: bool = False) -> None:
         """Let go: settle what was answered, and raise `ErrorKind.QUIT`, not billed, in all other calls from now on.
 
-        `why` the run halts, or ended without an answer; None if it has its end.
+        `why` the run halts, or ended without an answer; None if it has its end. `left` says whether second readings
+        are that were asked for.
         """
 
 

@@ -37,12 +37,13 @@ class Spend(Part):
       their cost
     - `controls_p`: the part of `answers_p` for the calls that were made for controls; `controls`: how many these are
     - `proxy_p`: the part of `answers_p` for the calls to a proxy beside the judges; `proxy`: how many these are
+    - `people_p`: the part of `answers_p` for people's answers; `people`: how many these are, second readings among them
     - `ledger_left_p`: the least that is left of the budgets of the ledger; None without any
     """
 
     HIDDEN = frozenset({"now_p", "outputs_p", "run_p", "rehearsed_p", "unconfirmed_p", "held_p", "budget_p"})
     HIDDEN |= {"cached_p", "over_p", "next_p", "ledger_left_p", "paid_attempts", "known", "replies"}
-    HIDDEN |= {"answers", "answers_p", "controls", "controls_p", "proxy", "proxy_p", "again_p"}
+    HIDDEN |= {"answers", "answers_p", "controls", "controls_p", "proxy", "proxy_p", "again_p", "people", "people_p"}
     COMPUTED = (
         "spent_usd",
         "run_spent_usd",
@@ -77,6 +78,8 @@ class Spend(Part):
     controls: int = 0
     proxy_p: int = 0
     proxy: int = 0
+    people_p: int = 0
+    people: int = 0
     again: int = 0
     again_p: int = 0
     looked_up: int = 0

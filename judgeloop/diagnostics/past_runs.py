@@ -16,6 +16,7 @@ from judgeloop.ledger.opening import Address, open_reader
 from judgeloop.ledger.records import ORIGIN, RecordedRun
 from judgeloop.ledger.upkeep import day_before
 from judgeloop.report.words import shortened, visible
+from judgeloop.runs.earlier import looked
 
 MINUTE = 16  # characters of a time in ISO 8601 up to its minutes
 LONGEST_NAMES = 48  # characters of the names of systems or judges in a list
@@ -201,14 +202,14 @@ def past_run(ledger: Address, beginning: str) -> PastRun:
 
 
 def before(ledger: Address, run: PastRun) -> PastRun | None:
-    """The latest run that began before `run`, with the same systems and judges, and has a result here."""
+    """The latest run that began before `run`, with the same systems and judges, and has a result and verdicts here."""
 
     def names(one: PastRun) -> tuple[tuple[str, ...], ...]:
         return one.recorded.note.systems, one.recorded.note.judges
 
     began = run.recorded.began_at
     earlier = [one for one in past_runs(ledger) if one.recorded.began_at < began and one.decision is not None]
-    same = [one for one in earlier if names(one) == names(run)]
+    same = [one for one in earlier if names(one) == names(run) and looked(one.recorded.note)]
     return max(same, key=lambda one: one.recorded.began_at, default=None)
 
 

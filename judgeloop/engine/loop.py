@@ -25,7 +25,7 @@ from judgeloop.core.records import NOBODY, Answer, Choice, Output, Pool, Query
 from judgeloop.engine.answering import ANEW
 from judgeloop.engine.batch import NO_SYSTEMS, Oracle, Window, answers
 from judgeloop.engine.controls import made_of_first, tested
-from judgeloop.engine.readings import read_again
+from judgeloop.engine.readings import read_again, to_read_again
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import CommandCalls, Interruption, Observe, RunState, Terms, unobserved
 from judgeloop.ledger.ledger import Ledger
@@ -87,10 +87,13 @@ async def drive(
     ending, reason, sources = session.ending(), state.reason, oracle.sources
     choices = (label.choice for label in (*ending.labels, *ending.further))
     needed = {pool.query(one.position, one.systems).about for one in choices}
-    again = () if reason or session.broken_off else await read_again(oracle, pool, ending)
+    wanted = [] if session.broken_off else to_read_again(pool, ending, terms)
+    again = () if reason else await read_again(oracle, pool, wanted)
+    ended = ending.stop.kind not in UNFINISHED  # by itself, whatever cut the second readings off
     for person in oracle.people:  # who had nothing in hand then hear why, too
-        person.leave(state.reason.kind if state.reason else session.without_answer)
-    if ending.stop.kind not in UNFINISHED and not terms.offline:
+        stopped = None if ended or state.reason is None else state.reason.kind
+        person.leave(stopped or session.without_answer, left=ended and state.reason is not None and bool(wanted))
+    if ended and not terms.offline:
         await ledger.finish(terms.run_id)
     asked_again = [key for one in oracle.answering for key in one.again if key in state.sent]
     of_what = (state.calls.seen, state.calls.tested, state.of_proxy, asked_again)
@@ -126,6 +129,7 @@ async def drive(
         tuple(one.model for one in oracle.answering[: oracle.panel]),
         sources.filled(pool) if pool.live else None,
         read_again=again,
+        to_read_again=len(wanted),
     )
 
 

@@ -15,14 +15,14 @@ from judgeloop.core.outcomes import Ending, ReadAgain
 from judgeloop.core.records import IDENTICAL, Label, Pool, SecondReading, Verdict
 from judgeloop.engine.asks import plan_for
 from judgeloop.engine.batch import Oracle, answers
+from judgeloop.engine.state import Terms
 from judgeloop.ledger.reader import LedgerReader
 
 RECENT = 10  # of the last answers none is read again by the same person, who may remember it
 
 
-async def read_again(oracle: Oracle, pool: Pool, ending: Ending[Any]) -> tuple[ReadAgain, ...]:
-    """Ask people about some items a second time, as far as the budget goes; offline, what is known of it."""
-    terms = oracle.state.terms
+def to_read_again(pool: Pool, ending: Ending[Any], terms: Terms) -> list[tuple[Label, bool]]:
+    """The labels that are to be read a second time, and whether by the same person."""
     judged = [
         label
         for label in ending.labels
@@ -31,11 +31,15 @@ async def read_again(oracle: Oracle, pool: Pool, ending: Ending[Any]) -> tuple[R
         and label.answer.reason != IDENTICAL
     ]
     wanted = [(label, False) for label in drawn(judged, terms.shared, pool, terms.seed)]
-    wanted += [(label, True) for label in drawn(judged[:-RECENT], terms.repeated, pool, terms.seed)]
+    return wanted + [(label, True) for label in drawn(judged[:-RECENT], terms.repeated, pool, terms.seed)]
+
+
+async def read_again(oracle: Oracle, pool: Pool, wanted: Sequence[tuple[Label, bool]]) -> tuple[ReadAgain, ...]:
+    """Ask people about some items a second time, as far as the budget goes; offline, what is known of it."""
     if not wanted:
         return ()
     firsts = [pool.query(label.choice.position, label.choice.systems) for label, _ in wanted]
-    keys = [key for query in firsts for key in plan_for(query, oracle.judges, terms).keys]
+    keys = [key for query in firsts for key in plan_for(query, oracle.judges, oracle.state.terms).keys]
     by = await oracle.ledger.read(lambda db: LedgerReader(db).people(keys))
     queries = [
         replace(query, reading=SecondReading(by.get(key, ""), same))

@@ -277,9 +277,9 @@ class HumanJudge(BaseJudge):
         """None: one person at the terminal is whoever runs this."""
         return ()
 
-    def leave(self, why: StopKind | None = None) -> None:
+    def leave(self, why: StopKind | None = None, *, left: bool = False) -> None:
         """Settle the answers before the call on the screen; raise QUIT in the other calls."""
-        if self._at < len(self._sheets) and why is not StopKind.INTERRUPTED:
+        if self._at < len(self._sheets) and why is not StopKind.INTERRUPTED and not left:
             self._show("\nThis one is not needed any more.")
         self._leave()
 

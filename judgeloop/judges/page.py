@@ -39,6 +39,7 @@ ENDS = {  # of which people hear
     StopKind.JUDGMENT_LIMIT: "open",
     StopKind.POOL_EXHAUSTED: "open",
 }
+CUT_OFF = {StopKind.INTERRUPTED, StopKind.BUDGET, StopKind.DEADLINE}
 TICK_S, TELL_S = 1.0, 30.0
 
 
@@ -102,7 +103,8 @@ class PageJudge(BaseJudge):
         before = 0 if self._standing is None else self._standing.judged
         if self.desk is not None:
             self.desk.flying = max(0, self.desk.flying - max(0, standing.judged - before))
-        self._standing = standing if self._usual is None else replace(standing, usual=self._usual)
+        fits = self._usual is not None and self._usual[1] <= standing.most  # not where it is decided
+        self._standing = standing if self._usual is None else replace(standing, usual=self._usual if fits else None)
 
     async def judge(self, call: records.Call) -> records.Reply:
         """Put a call on the desk, and wait until somebody has answered it.
@@ -156,7 +158,7 @@ class PageJudge(BaseJudge):
         foreseen = self._standing
         if len(self._people) > 1 and foreseen is not None and foreseen.needs is None:  # a lower limit may end before
             self._usual = self._journal.usual(foreseen.usual)
-            self._standing = replace(foreseen, usual=self._usual)
+            self.hear(foreseen)
         links = Links([*self.desk.people], self._journal)
         paid, checks = self._wage.an_hour is not None, bool(self._options.checks)
         opening = Opening(self._rubric or "", rates=rates, paid=paid, checks=checks, each=self._options.each)
@@ -234,14 +236,13 @@ class PageJudge(BaseJudge):
 
     def _planned(self, standing: SoFar, thing: str) -> str:
         """How many more are judged, as far as it is known before the next answer, and how long that takes."""
-        known, each, needs, again = standing.judged, standing.each_s, standing.needs, standing.only_again
-        if again:
-            return f"{only_again(again)} ({known:,} judged)."
+        known, each, needs = standing.judged, standing.each_s, standing.needs
+        if standing.only_again:
+            return f"{only_again(standing.only_again)} ({known:,} judged)."
         low, usual = standing.usual or (0, standing.most)
         rest, left = min(max(0, usual - known), standing.left()), standing.left()
         more = " more" if known else ""
-        number = "all" if standing.again >= left else f"{standing.again:,}"
-        twice = f", {number} of them a second time" if standing.again else ""
+        again, usually = standing.again, standing.usually_again
         answers = rest * self._options.each
         time = f", about {planned(each * answers)} of people's time" if each and rest else ""
         time = f", each by two people: {answers:,} answers{time}" if answers > rest else time
@@ -251,14 +252,19 @@ class PageJudge(BaseJudge):
             else f"; the budget pays for about {count(max(0, one - known), f'{more} {thing}'.strip())}"
             f"{f', at {each:.0f} s each' if each else ''}"
         )
-        said = f"Usually about {rest:,}{more} are judged, at most {left:,}{more}"
-        if rest in {0, left}:  # as many whatever they say, where that is also the fewest
-            if 0 < standing.again < left:
-                left, twice = left - standing.again, f", {standing.again:,} of them twice: {left:,} answers"
-            said = f"{'' if low >= standing.most else 'At most '}{left:,}{more} are judged"
-            ends = ends or ("" if needs is None else f"; {ends_open(max(0, needs - known), more)}")
         known_ = f" ({known:,} {'is' if known == 1 else 'are'} known)" if known else ""
-        return f"{said}{twice}{known_}{time}{ends}."
+        if again and again >= left:
+            return f"{left:,} of what is judged {'is' if left == 1 else 'are'} read a second time; all else is known{time}."
+        if rest in {0, left}:  # as many whatever they say, where that is also the fewest
+            twice = f", {again:,} of them twice: {left:,} answers" if again else ""
+            said = f"{'' if low >= standing.most else 'At most '}{left - again:,}{more} are judged{twice}"
+            ends = ends or ("" if needs is None else f"; {ends_open(max(0, needs - known), more)}")
+        elif again:
+            said = f"Usually about {rest:,}{more} answers, {usually:,} of them second readings{known_}{time}"
+            return f"{said}; at most {left:,}{more}, {again:,} of them second readings{ends}."
+        else:
+            said = f"Usually about {rest:,}{more} are judged, at most {left:,}{more}"
+        return f"{said}{known_}{time}{ends}."
 
     def lacks_money(self, lacks: bool) -> None:  # noqa: FBT001 - the one thing that it says
         """Answers that are held count as soon as somebody waits for their money."""
@@ -284,9 +290,10 @@ class PageJudge(BaseJudge):
         finally:
             journal.close()
 
-    def leave(self, why: StopKind | None) -> None:
+    def leave(self, why: StopKind | None, *, left: bool = False) -> None:
         """What was answered counts; who is asked is let go, and told that it is over."""
-        self._why = "decided" if why is None else ENDS.get(why, "stopped")
+        left |= why in CUT_OFF and self.desk is not None and self.desk.reads_again  # after all that counts
+        self._why = "left" if left else "decided" if why is None else ENDS.get(why, "stopped")
         if self.desk is not None:
             self.desk.leave(self._why)
         if self.pages is not None:

@@ -147,8 +147,11 @@ SPENT = f"""SELECT {SUM.format("charged_p", "opener = :opener AND rehearsed = 0"
         AND ended NOT IN ('{End.RECONCILED}', '{End.PRUNED}')) AS replies_without_usage
     FROM attempts WHERE run = :run"""
 RUN_P = "SELECT charged_p FROM runs WHERE id = :run"
-ANSWERS = """SELECT CAST(coalesce(sum(charged_p), 0) AS BIGINT) AS answers_p, count(DISTINCT run || key) AS answers
-    FROM attempts WHERE key = ANY(:keys) AND state = 'settled' AND charged_p > 0"""
+# A person's answer counts however short a time it took; one of a model that cost nothing is none that was paid for.
+ANSWERS = f"""SELECT CAST(coalesce(sum(charged_p), 0) AS BIGINT) AS answers_p, count(DISTINCT run || key) AS answers,
+    {SUM.format("charged_p", "answered IS NOT NULL")} AS people_p,
+    count(DISTINCT run || key) FILTER (WHERE answered IS NOT NULL) AS people
+    FROM attempts WHERE key = ANY(:keys) AND state = 'settled' AND (charged_p > 0 OR answered IS NOT NULL)"""
 
 OPEN = "SELECT id, state FROM attempts WHERE run = :run AND ended IS NULL ORDER BY id"
 LEFT = "run = :run AND ended IS NULL AND opener <> :opener"

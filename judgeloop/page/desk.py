@@ -148,6 +148,8 @@ class Desk:
         self.over = ""  # why nothing more is asked
         self._lets_go = False  # of what nobody has in hand
         self.stops = False  # nothing new is given to anybody
+        self.read = 0  # how many of the items judged for good are second readings
+        self.reads_again = False  # has a call been asked that is read a second time, which comes after all others
         self.lacks_money = False  # for the next call, until one that is held or in hand is paid
         self.flying = 0  # items that are judged for good, and of which the run has not told yet
         self._journal = journal
@@ -232,11 +234,12 @@ class Desk:
     def add(self, sheet: Sheet) -> None:
         """Take a call; it is settled at once if the journal has its answer."""
         had, none = self._had.pop(sheet.key, None), sheet.key in self._none
+        self.reads_again |= sheet.call.reading is not None
         sheet.skipped |= {} if none else self._skips.get(sheet.key, {})
         if self.over:
             sheet.settled.set_exception(gone())
         elif self.all_failed and sheet.key not in self._known:
-            sheet.settled.set_exception(nobody())
+            sheet.settled.set_exception(self._nobody())
         elif (known := self._known.pop(sheet.key, None)) is not None:
             sheet.said = known
             self._settle(sheet)
@@ -501,7 +504,7 @@ class Desk:
         elif sheet.pair and not self._is_for_anybody(sheet):
             skips = [given for one in self.sheets if one.pair == sheet.pair for given in one.skipped.values()]
             if not skips:
-                sheet.settled.set_exception(nobody())
+                sheet.settled.set_exception(self._nobody())
                 return
             sheet.said = skips[-1]._replace(seconds=0.0)  # who skipped one call of an item has skipped the item
             self._settle(sheet)
@@ -631,7 +634,17 @@ class Desk:
         if self.all_failed:
             for sheet in [*self.sheets]:
                 if not sheet.settled.done():
-                    sheet.settled.set_exception(nobody())
+                    sheet.settled.set_exception(self._nobody())
+
+    def _nobody(self) -> JudgeError:
+        """The error of a call that nobody is left for, or too few for two an item."""
+        wrong = [one.name for one in self.people.values() if one.failed]
+        left = [one.name for one in self.people.values() if not one.failed]
+        why = "everybody who may judge has failed checks; look at them in the journal, and ask other people"
+        if left:
+            failed_ = f"{' and '.join(wrong)} failed checks, and " if wrong else ""
+            why = f"{failed_}two people an item take one more: `people={','.join(left)},NAME`"
+        return JudgeError(ErrorKind.REJECTED, why, billed=False)
 
     def _settle(self, sheet: Sheet) -> None:
         assert sheet.said is not None
@@ -641,6 +654,7 @@ class Desk:
             others = (one for one in self.sheets if sheet.pair and one.pair == sheet.pair and one is not sheet)
             if sheet.check is None and self._judges(sheet) and all(one.settled.done() for one in others):
                 self.flying += 1
+                self.read += sheet.call.reading is not None
                 self._by_pair.pop(sheet.pair, None)  # an item counts once
             sheet.settled.set_result(sheet.said)
 
@@ -649,9 +663,3 @@ def gone(*, stopped: bool = False) -> JudgeError:
     """The error of a call that people were let go from, perhaps because it was stopped on the page of the owner."""
     why = "it was stopped on the owner's page" if stopped else "the people have left"
     return JudgeError(ErrorKind.QUIT, why, billed=False)
-
-
-def nobody() -> JudgeError:
-    """The error of a call that nobody is left for."""
-    why = "everybody who may judge has failed checks; look at them in the journal, and ask other people"
-    return JudgeError(ErrorKind.REJECTED, why, billed=False)

@@ -24,12 +24,16 @@ def overview(
     people = [
         _of(person, [one for one in given if one["by"] == person.name], price, now) for person in desk.people.values()
     ]
+    awaited = [one.call.reading for one in desk.awaits if one.call.reading is not None]
     said: dict[str, Any] = {
         "judged": desk.held,
         "each": desk.each,
         "people": people,
         "in_hand": sum(person["in_hand"] for person in people),
-        "readings": sum(one.call.reading is not None for one in desk.awaits),  # which come when nothing else is asked
+        "read": desk.read,
+        # Second readings come when nothing else is asked.
+        "for_another": sum(not one.same for one in awaited),
+        "for_same": sum(one.same for one in awaited),
         "seconds": sum(person["seconds"] for person in people),
     }
     if price is not None:

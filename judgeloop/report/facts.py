@@ -58,6 +58,7 @@ OF_CONTROLS = {
     Control.NOT_SHOWN: Outcome.BROKEN,
     None: Outcome.UNDECIDED,  # cut off
 }
+CUT_OFF_BY = {StopKind.BUDGET, StopKind.DEADLINE, StopKind.INTERRUPTED, StopKind.DRY_RUN}  # before an end of its own
 # Why a run ended without a decision, in a few words; the reason's own sentence says more.
 CUT_OFF = "Then the tests of groups were cut off."
 ENDED = {
@@ -231,7 +232,7 @@ def more_answered(result: RunResult) -> str:
     """How many answers people gave on draws after those that count, behind these; empty for none."""
     beyond = answered_beyond(result)
     if result.answer.answered and beyond:
-        return f"; {count(beyond, 'later answer')} {'was' if beyond == 1 else 'were'} not needed"
+        return f"; {beyond:,} more were judged: the first {result.judged:,} decide"
     return f"; {count(beyond, 'more answer')} in the ledger" if beyond else ""
 
 
@@ -486,6 +487,7 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
         ),
         Fact("gave", Section.JUDGE, "people", result.by_people.said_each if result.by_people else ""),
         Fact("same", Section.JUDGE, "same person", result.by_people.said_same if result.by_people else "", first=True),
+        Fact("readings", Section.JUDGE, "read again", _missing(result), first=True),
         Fact("checks", Section.JUDGE, "checks", result.by_people.said_checks if result.by_people else ""),
         Fact("agreement", Section.JUDGE, "agreement", _agreement(result)),
         Fact("order", Section.JUDGE, "order", order),
@@ -588,6 +590,11 @@ def of_controls(judge: str, tally: ControlTally | None) -> str:
     found += f", {count(tally.abstained, 'abstention')}" if tally.abstained else ""
     found += f"; try {tally.number}" if tally.number > 1 else ""
     return f"{judge} {CONTROLS[tally.end]} ({found})"
+
+
+def _missing(result: RunResult) -> str:
+    """How many second readings are missing; empty before the end that they come after."""
+    return result.by_people.said_missing if result.by_people and result.stop_reason not in CUT_OFF_BY else ""
 
 
 def money(result: RunResult) -> str:

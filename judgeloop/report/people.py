@@ -42,6 +42,7 @@ class ByPeople:
     - `another`: what two people said of the same items, of which the second had the outputs the other way round; null
       if no item was read by two
     - `same`: what one person said of the same item twice; null if none was asked again
+    - `asked_again`: number of second readings that were asked for
     - `checks`: what came of items with a known answer that people were given among the others; empty without any
     """
 
@@ -53,6 +54,7 @@ class ByPeople:
     checks: tuple[Checked, ...] = ()
     each: Mapping[str, int] = field(default_factory=dict)
     beyond: int = 0
+    asked_again: int = 0
 
     @property
     def cost(self) -> str:
@@ -81,6 +83,12 @@ class ByPeople:
     def said_same(self) -> str:
         """How often a person says the same again, in words; empty if none was asked again."""
         return "" if self.same is None else f"asked again, a person says the same on {_said(self.same)}"
+
+    @property
+    def said_missing(self) -> str:
+        """How many of the second readings that were asked for there are, in words; empty if all are, or none was."""
+        made = sum(one.items for one in (self.another, self.same) if one is not None)
+        return f"{made:,} of {self.asked_again:,} asked for" if made < self.asked_again else ""
 
     @property
     def said_checks(self) -> str:
@@ -113,6 +121,7 @@ def by_people(finished: Finished[Any], *, rates: bool) -> ByPeople | None:
         twice(same, rates=rates),
         finished.checked,
         gave.each,
+        asked_again=finished.to_read_again,
     )
 
 

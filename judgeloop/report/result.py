@@ -236,16 +236,25 @@ class RunResult(Part):
 
     @property
     def usd_of_all(self) -> float | None:
-        """The probable cost of judging everything, at the mean cost of calls, without outputs; null if not known."""
+        """The probable cost of judging all, with controls, proxy and second readings, no outputs; null if not known.
+
+        Calls cost what they did in the mean.
+        """
         if self.by_hand and not self.spend.run_p:  # people who are not paid, whatever they cost another run
             return None
-        known = len(self.verdicts)
+        spend, known = self.spend, len(self.verdicts)
         if not self.counts.generated:
-            return self._cost_of(self.queries_in_all) if known >= ENOUGH_TO_PRICE else None
+            usd = self._cost_of(self.queries_in_all) if known >= ENOUGH_TO_PRICE else None
+            beside_p = spend.proxy_p + spend.controls_p
+            if self.setup.by_hand:
+                beside_p = spend.answers_p - spend.people_p
+            if self.per_label > 1 and known:  # else the proxy has rated all
+                beside_p = round(beside_p * self.queries_in_all / known)
+            return None if usd is None else usd + float(to_usd(beside_p))
         if self.judging_usd is None or self.spend.remembered or not known:
             return None
-        judging = self.judging_usd - float(to_usd(self.spend.controls_p))
-        return judging / known * self.queries_in_all
+        once = float(to_usd(spend.controls_p))
+        return (self.judging_usd - once) / known * self.queries_in_all + once
 
     @property
     def risk_in_all(self) -> float | None:
@@ -313,7 +322,10 @@ class RunResult(Part):
 
     def _cost_of(self, judgments: int) -> float | None:
         spend = self.spend
-        paid, replies_p = spend.answers, spend.answers_p
+        people_p = spend.people_p / max(1, spend.people) * self._answers_of_people(judgments)
+        if self.setup.by_hand:  # all else is a proxy's
+            return float(to_usd(round(people_p))) if spend.people and spend.known else None
+        paid, replies_p = spend.answers - spend.people, spend.answers_p - spend.people_p
         aside = spend.controls + spend.proxy
         if paid > aside:  # the texts of controls are others
             paid, replies_p = paid - aside, replies_p - spend.controls_p - spend.proxy_p
@@ -322,7 +334,14 @@ class RunResult(Part):
         if not paid or not spend.known:
             return None
         outputs = judgments * len(self.counts.generated)  # one of each live system
-        return float(to_usd(round((self._calls(judgments) + outputs) * replies_p / paid)))
+        return float(to_usd(round((self._calls(judgments) + outputs) * replies_p / paid + people_p)))
+
+    def _answers_of_people(self, judgments: int) -> float:
+        """How many answers of people so many judgments take, at the shares of identical outputs and second readings."""
+        known, again = self.verdicts, self.by_people.asked_again if self.by_people else 0
+        read = sum(row.reason != IDENTICAL for row in known)
+        each = len(self.setup.judges) if self.setup.by_hand else 1
+        return judgments * (each * read + again) / max(1, len(known))
 
     def _calls(self, judgments: int) -> float:
         """How many calls so many judgments take, at the shares of identical outputs and of both orders so far."""

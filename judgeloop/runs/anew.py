@@ -3,6 +3,7 @@
 Reads the attempts of a run that has ended, and those of earlier runs on the same outputs.
 """
 
+import json
 from typing import Any
 
 from judgeloop.core.keys import ABSENT, AGAIN_OF, FIRST, PARAMETER, RATED, SECOND, SOURCE
@@ -15,6 +16,7 @@ LATEST = 3  # earlier runs on the same outputs that are looked at
 LONGEST_VALUE = 16  # characters shown of a digest or another ingredient; addresses, which have no password, are whole
 # What says nothing: the order differs with the seed, and the result says what was asked again of another model.
 IDLE = {"order of presentation", AGAIN_OF}
+PROMPT = f"{PARAMETER}prompt"
 FORM = f"{PARAMETER}form"  # of the page, which a verdict of the terminal has not
 CHANGED = {f"{PARAMETER}{SOURCE}": "its code has changed", f"{PARAMETER}rubric": "the rubric has changed"}  # digests
 OTHERS = {FIRST, SECOND, RATED}  # where these differ between runs on the same outputs, a call was a control
@@ -24,7 +26,7 @@ async def said_anew(run: Prepared[Any]) -> str:
     """What differs from the nearest earlier key of a run that has ended, in words; empty if nothing was asked anew."""
     if not run.command.spend.attempts:
         return ""
-    return await run.look(lambda reader: _said(reader, run.run_id))
+    return await run.look(lambda reader: _said(reader, run.run_id, run.inputs.rubric))
 
 
 async def said_elsewhere(run: Prepared[Any]) -> str:
@@ -61,7 +63,7 @@ def _elsewhere(reader: LedgerReader, run: Prepared[Any]) -> str:
     return ""
 
 
-def _said(reader: LedgerReader, run: str) -> str:
+def _said(reader: LedgerReader, run: str, rubric: str) -> str:
     runs = {one.id: one for one in reader.runs()}
     own = runs.pop(run, None)
     if own is None or not all(own.note.outputs):
@@ -83,6 +85,10 @@ def _said(reader: LedgerReader, run: str) -> str:
         differences.pop(FORM)  # `said_elsewhere`
     if not differences.keys() - IDLE:
         return ""
+    if PROMPT in differences and (kept := reader.result(other)) is not None:
+        before = json.loads(kept.document)["result"]["setup"].get("rubric", rubric)
+        if before != rubric:  # which the digest of a prompt is made of, too
+            differences = {f"{PARAMETER}rubric" if name == PROMPT else name: one for name, one in differences.items()}
     told = ", ".join(
         CHANGED[name] if name in CHANGED else f"{name.removeprefix(PARAMETER)} {_short(then)} then, {_short(now)} now"
         for name, (then, now) in differences.items()

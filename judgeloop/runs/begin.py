@@ -31,7 +31,8 @@ from judgeloop.systems.catalogue import files_of
 
 P = TypeVar("P", bound=Prepared[Any])
 MARGINS = ("min_gap", "not_worse", "near_tie", "half_width")  # settings
-STOPPED = {StopKind.INTERRUPTED, StopKind.DEADLINE, StopKind.BUDGET}  # ends of a run while people are asked
+# Ends of a run while people are asked. What they had judged is known, and may decide without what is asked again.
+STOPPED = {StopKind.INTERRUPTED, StopKind.DEADLINE, StopKind.BUDGET, StopKind.JUDGE_FAILED}
 
 
 @contextmanager

@@ -103,14 +103,14 @@ def askings(runs: Iterable[RecordedRun], run: str, note: RunNote) -> list[Record
             return found + again
         if not again and (one.note.met != note.met or not note.met):
             continue
-        if one.note.asking not in seen and _looked(one.note):
+        if one.note.asking not in seen and looked(one.note):
             found.append(one)
             seen.add(one.note.asking)
         found += again
     return found
 
 
-def _looked(note: RunNote) -> bool:
+def looked(note: RunNote) -> bool:
     """Whether a run saw verdicts, or may yet; of more systems than two it is not noted how many."""
     several = {EXIT_UNDECIDED} if len(note.systems) != PAIR else set[int]()
     return note.exit_code in {None, *ANSWERED, *several} or bool(note.decided or note.tied)
@@ -135,7 +135,7 @@ def runs_before(
     """
     found, tests = list[RecordedRun](), {test}
     for one in takewhile(lambda one: one.id != run, runs):
-        if not _looked(one.note) or (one.note.test is not None and one.note.test in tests):
+        if not looked(one.note) or (one.note.test is not None and one.note.test in tests):
             continue
         if any(_same(asked, each) for each in _by_system(one.note)):
             found.append(one)

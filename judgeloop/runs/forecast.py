@@ -33,7 +33,7 @@ from judgeloop.report.notes import Note, NoteCode
 from judgeloop.report.result import SCHEMA_VERSION, RunResult
 from judgeloop.report.terminal import render, wrapped
 from judgeloop.report.words import WIDTH, about, as_python, count, dollars, per_cent, shortened, visible
-from judgeloop.runs.known import LOOKED_UP, not_known
+from judgeloop.runs.known import LOOKED_UP, in_the_other_order, not_known
 from judgeloop.runs.peoples_time import PeoplesTime, peoples_time, read_twice
 from judgeloop.runs.prepared import Prepared
 
@@ -147,7 +147,8 @@ class Forecast:
     - `ways`: how the verdicts of a proxy may be bought, line by line, and which way is chosen.
     - `settings`: which files set something; empty if none did.
     - `known`: how many of those that may be drawn have a verdict already, beside those in the result. `skipped`: how
-      many in the result have none, and are asked again.
+      many in the result have none, and are asked again. `turned`: of how many others people have judged the outputs in
+      the other order, as another seed has it.
     - `people`: the time that people probably take, and what it costs; None if none judge. `needs`: as in `SoFar`.
     """
 
@@ -179,6 +180,7 @@ class Forecast:
     needs: int | None = None
     known: int = 0
     skipped: int = 0
+    turned: int = 0
     unknown: Range = NOTHING
 
     @property
@@ -211,7 +213,7 @@ class Forecast:
     @property
     def usd_of_all(self) -> float | None:
         """The probable cost of all judgments, as those so far or their quotes say; None if that is not known."""
-        quoted_p = self.all_p if self.priced else 0
+        quoted_p = self.all_p and self.all_p + self.beside_p if self.priced else 0
         return self.result.usd_of_all or (float(to_usd(quoted_p)) if quoted_p else None)
 
     @property
@@ -283,6 +285,8 @@ class Forecast:
             yield f"{known:,} of {count(result.queries_in_all, thing)} {have}; the table has what is to come."
         elif paid_p := result.spend.run_p:
             yield f"The run has cost {show_usd(paid_p)} so far; the table has what is to come."
+        if self.turned:
+            yield f"Verdicts on {count(self.turned, thing)} in the other order, of another seed, do not count."
         if free > 0:
             yield f"{count(free, thing)} need{'s' * (free == 1)} no call ({FREE})."
         if result.setup.order == "both" and self.people is None:
@@ -335,7 +339,8 @@ class Forecast:
         spend, most, items = self.result.spend, self.judgments.worst, self.questions - self.result.asked
         if spend.ledger_is_short or not self.priced or self.result.setup.night:
             return ""
-        every_p = self.beside_p + round(to_pico(str(self.usd_of_all or 0)) * min(1, most / max(1, items)))
+        rest_p = max(0, round(to_pico(str(self.usd_of_all or 0))) - self.beside_p)
+        every_p = self.beside_p + round(rest_p * min(1, most / max(1, items)))
         enough = budget_over(spend.charged_p + max(self.cost_p.expected, every_p) + self.reserved_p)
         which = "all items" if most >= items else f"these {most:,}"
         return f" `budget={enough}` is enough for {which} at likely costs."
@@ -564,6 +569,7 @@ async def forecast(
         groups=left.groups,
         known=sum(known),
         skipped=len(skipped),
+        turned=await in_the_other_order(run, plans),
         unknown=_of_these(judgments, within - sum(known[:within]), within),
         again=(len(again), again_p),
         people=peoples_time(
@@ -576,7 +582,8 @@ async def forecast(
     )
     if not systems:
         times = whole / len(likely) * found.questions / len(queries) if likely else 0
-        return replace(found, all_p=round(sum(likely) * times))
+        twice = read_twice(found.questions, run.config) if terms.reads_again else 0
+        return replace(found, all_p=round(sum(likely) * times + twice * each_p))
     of_outputs, outputs_cost_p = _cases(judgments, outputs)
     _, judging_cost_p = _cases(judgments, judging, beside, perhaps)
     return replace(found, outputs=of_outputs, outputs_cost_p=outputs_cost_p, judging_cost_p=judging_cost_p)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from judgeloop.core.keys import KeyIngredients
 from judgeloop.core.outcomes import Checked, Control, ControlTally, Finished, StopKind
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Abstention, Answer, Call, Query, Verdict
@@ -102,6 +103,17 @@ def controls_of(kept: KeptResult) -> tuple[ControlTally | None, ...]:
     """What judges made of the controls that an earlier command of a run asked."""
     found = json.loads(kept.document)["result"]["counts"]["controls"]
     return tuple(one and ControlTally(**one | {"end": one["end"] and Control(one["end"])}) for one in found)
+
+
+async def in_the_other_order(run: Prepared[Any], plans: Sequence[Planned]) -> int:
+    """How many items of plans that are not known people have judged in the other order, where each is shown in one."""
+    if not run.by_hand or run.config.rates or len(run.judges) > 1:
+        return 0
+    (judge,) = run.judges
+    calls = [one.call for each in plans[:LOOKED_UP] for one in each.asks]
+    turned = (replace(one, systems=one.systems[::-1], outputs=one.outputs[::-1]) for one in calls)
+    keys = [KeyIngredients.of(judge.identity, one, blind=judge.blind).key for one in turned]
+    return len(await run.open_ledger.verdicts(sorted({*keys})))
 
 
 async def not_known(

@@ -16,13 +16,14 @@ from judgeloop.core.protocols import Judge
 from judgeloop.core.records import ONE_SYSTEM, TWO_SYSTEMS, Call, Order, Query, Verdict
 from judgeloop.engine.asks import asks_for
 from judgeloop.engine.state import Terms
+from judgeloop.judges.catalogue import is_remote
 from judgeloop.judges.wage import Wage, likely_s
 from judgeloop.methods.stats.predictive import FEWEST_KNOWN
 from judgeloop.runs.inputs import Inputs
 from judgeloop.runs.judging import checked_judge, judge_options
 from judgeloop.runs.known import known_answers
 from judgeloop.runs.prepared import Prepared
-from judgeloop.settings.run_settings import RunSettings
+from judgeloop.settings.run_settings import RunSettings, named
 
 SUPPOSED = 0.3  # R², that of GPT-3.5 with people on PandaLM, and of ChatGPT with people on MT-Bench
 SERVED = "Give `proxy=openai/NAME`, and OPENAI_BASE_URL=http://HOST:PORT/v1 in the environment"
@@ -39,10 +40,13 @@ def proxy_judge(
     The address and a price in the settings are the judge's and are not used for the proxy; a file of prices is.
 
     Raises:
-        InputError: it is the judge itself, a person, or no judge of these systems.
+        InputError: it is the judge itself, a person, or no judge of these systems; or such an address or a price is
+            given, and no judge is a model.
     """
     if spec in config.judge:
         raise InputError(f"`proxy={spec}`: this is the judge itself; give a cheaper judge as proxy")
+    if not any(map(is_remote, named(config.judge))):
+        _check_of_judge(config)
     options = judge_options(config, environment, rating=config.rates, offline=offline)
     price = options.price if options.price and is_price_file(options.price) else None
     own = replace(options, price=price, base_url=None, against=config.against(inputs.pool.systems))
@@ -56,6 +60,20 @@ def proxy_judge(
     if judge.by_hand:
         raise InputError(f"`proxy={spec}`: a proxy rates many items, so it cannot be a person")
     return judge
+
+
+def _check_of_judge(config: RunSettings) -> None:
+    """Refuse what is a model's where no judge is one: it is not the proxy's, which would be asked elsewhere."""
+    why = "has no effect, as no judge is a model, and"
+    if config.judge_base_url is not None:
+        raise InputError(
+            f"`judge_base_url={config.judge_base_url}` {why} is not the proxy's address; set OPENAI_BASE_URL (or "
+            "ANTHROPIC_BASE_URL) instead"
+        )
+    if config.judge_price is not None and config.price_file is None:
+        raise InputError(
+            f"`judge_price={config.judge_price}` {why} is not the proxy's price; give a file with it: `judge_price=FILE`"
+        )
 
 
 class Known(NamedTuple):
@@ -111,6 +129,8 @@ class Prices(NamedTuple):
         price = f"{show_usd(round(self.label_p))} each"
         if self.supposed:
             price += f" ({self.seconds:.0f} s of a person at ${WAGE} an hour, which no budget counts)"
+        elif self.seconds:  # the same command takes the same way, at whatever pace people judged so far
+            price += f" ({self.seconds:.0f} s by the length of the texts)"
         return price
 
 

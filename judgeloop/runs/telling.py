@@ -19,13 +19,16 @@ def standing_of(found: Forecast, first: SoFar) -> SoFar:
         return first
     result, skipped = found.result, found.result.counts.abstentions - found.skipped
     known = len(result.labels) - result.identical - found.skipped + found.known
-    again, judged = (*found.people.again[:2], first.again), known - skipped
+    most_again = first.again if found.judgments.worst else found.people.again[-1]
+    again, judged = (*found.people.again[:2], most_again), known - skipped
     low, expected, worst = map(sum, zip(found.people.judgments, again, strict=True))
     return replace(
         first,
         asked=known,
         skipped=skipped,
         most=known + worst,
+        again=most_again,
+        usually_again=found.people.again[1],
         usual=(judged + low, judged + expected) if expected and found.needs is None else None,
         each_s=found.people.each_s,
         affords=judged + (found.affordable or 0) if found.falls_short else None,

@@ -70,6 +70,16 @@ def test_what_people_said_at_the_terminal_does_not_count_on_the_page(monkeypatch
     assert "do not count on the page; the command without `--page` uses them again" in told
 
 
+def test_another_rubric_of_a_model_is_named_and_not_the_digest_of_its_prompt(chat_server):
+    at = ("--judge-base-url", chat_server.url, "--judge-price", "0,0", "--max-judgments", "5")
+
+    def told(*more):
+        return judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "openai/judge", *at, *more).stderr
+
+    assert "asked anew" not in told("--rubric", "Which is kinder?")
+    assert told("--rubric", "Which is shorter?").strip().endswith("do not count here: the rubric has changed")
+
+
 def test_another_rubric_is_named_and_not_its_digest(monkeypatch):
     monkeypatch.setattr(human, "read_key_from_terminal", lambda: "a")
     asked = ("compare", "a.jsonl", "b.jsonl", "--judge", "human")

@@ -423,12 +423,13 @@ def test_the_forecast_counts_the_controls_until_they_are_known(judge):
     assert calls()["worst"] <= without["worst"]
 
 
-def test_what_judging_everything_would_cost_is_without_controls(judge):
+def test_what_judging_everything_would_cost_has_the_controls_once_at_their_own_price(judge):
     server = judge(lambda request: {"tie": longer(request)}.get(reads(request), reads(request)))
     at = ["--json", "--ledger"]
     plain, tested = (json.loads(compare(server, *at, f"{on}.sqlite", "--controls", on).stdout) for on in ("off", "on"))
     assert tested["answers_usd"] > plain["answers_usd"], "whose texts are others"
-    assert tested["usd_of_all"] == pytest.approx(plain["usd_of_all"], rel=1e-9)
+    controls = tested["answers_usd"] - plain["answers_usd"]
+    assert tested["usd_of_all"] == pytest.approx(plain["usd_of_all"] + controls, rel=1e-9)
 
 
 def test_controls_are_on_only_for_a_gate_unless_asked_for(judge):

@@ -94,6 +94,19 @@ def test_who_stops_while_skips_are_asked_again_keeps_all_verdicts(run):
     assert (found["stop_reason"], found["judged"], found["abstentions"]) == ("pool_exhausted", ITEMS - 1, 1)
 
 
+def test_a_terminal_that_is_gone_while_skips_are_asked_again_keeps_the_answer(run, monkeypatch):
+    def gone():
+        raise OSError("tty gone")
+
+    code, found = run(COMPARED, ["s", "t", "s", "t"])
+    monkeypatch.setattr(human, "read_key_from_terminal", gone)
+    done = judgeloop(*COMPARED, "--json")
+    again = json.loads(done.stdout)
+    names = ("stop_reason", "judged", "abstentions", "ties")
+    assert (done.exit_code, *(again[name] for name in names)) == (code, *(found[name] for name in names))
+    assert json.loads(judgeloop(*COMPARED, "--dry-run", "--json").stdout)["answered_from_ledger"] == ITEMS
+
+
 def test_the_share_is_the_callers(run, monkeypatch):
     monkeypatch.setenv("JUDGELOOP_MAX_ABSTENTIONS", str(MODELS_ABSTAIN))
     code, found = run(COMPARED, ["s", "s", "t"])
@@ -140,7 +153,9 @@ def test_an_answer_to_what_was_skipped_may_decide_earlier_and_the_rest_was_not_n
     assert (found["winner"], found["abstentions"]) == ("new", 0)
     more = found["by_people"]["beyond"]
     assert 0 < more == found["by_people"]["answers"] - 3 - found["judged"]
-    assert f"{more} later answers were not needed" in " ".join(judgeloop("runs", "show", found["run"]).stdout.split())
+    assert f"{more} more were judged: the first {found['judged']} decide" in " ".join(
+        judgeloop("runs", "show", found["run"]).stdout.split()
+    )
 
 
 def test_what_the_judge_said_ahead_is_no_answer_of_people_and_labels_that_are_not_needed_are(run):

@@ -74,8 +74,8 @@ class Team(BaseJudge):
     def checked(self):
         return ()
 
-    def leave(self, why):
-        self.left, self.why = True, why
+    def leave(self, why, *, left=False):
+        self.left, self.why, self.readings_left = True, why, left
         for given in self.hand:
             given.set_exception(JudgeError(ErrorKind.QUIT, "gone", billed=False))
 
@@ -179,4 +179,5 @@ def test_ctrl_c_in_the_second_readings_keeps_the_decision_and_charges_nothing(tm
     assert finished.ending.winner is not None
     assert finished.read_again == ()
     assert finished.spend.charged_p == enough * COST_P
-    assert team.why is StopKind.INTERRUPTED
+    assert (team.why, team.readings_left) == (None, True), "it has its end"
+    assert finished.to_read_again == math.ceil(enough / 2)

@@ -308,13 +308,13 @@ def test_what_a_run_has_heard_of_is_counted_once(tmp_path):
 
 
 def test_what_is_usual_is_what_was_known_before_the_first_answer_also_after_a_restart(tmp_path, capsys):
-    async def story(*heard, people=("anna", "ben")):
+    async def story(*heard, people=("anna", "ben"), most=200):
         judge = judge_of(tmp_path, *people)
         judge.hear(SoFar(0, 200, usual=heard[0]))
         call = asyncio.create_task(judge.judge(PAIR))
         while judge._ticking is None:  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(0.005)
-        judge.hear(SoFar(24, 200, usual=heard[1]))
+        judge.hear(SoFar(24, most, usual=heard[1]))
         await judge.aclose()
         await asyncio.gather(call, return_exceptions=True)
         return judge._standing
@@ -323,6 +323,7 @@ def test_what_is_usual_is_what_was_known_before_the_first_answer_also_after_a_re
     again = asyncio.run(story((3, 7), (3, 7)))
     assert (again.usual, again.asked) == ((10, 31), 24)
     assert "Usually about 7 are judged" in capsys.readouterr().err, "whoever runs it reads what a dry run says"
+    assert asyncio.run(story((3, 7), (3, 7), most=30)).usual is None, "fewer are left to judge"
     assert asyncio.run(story((3, 7), (3, 7), people=())).usual == (3, 7), "who judges alone is told all along"
 
 

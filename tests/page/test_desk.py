@@ -551,6 +551,17 @@ def test_who_skips_one_call_of_an_item_has_skipped_the_item_where_nobody_else_is
         assert desk.held == 0
 
 
+def test_one_person_who_passed_is_too_few_for_two_an_item_and_the_error_names_who_is_left(tmp_path):
+    with desk_of(tmp_path / "j", ANNA, BEN, each=2) as desk:
+        _, second = pair_of(desk, 0)
+        answer(desk, ANNA, "a", 0)
+        desk.people[BEN].failed = True
+        desk.tick(1)
+        error = second.settled.exception()
+        assert isinstance(error, JudgeError)
+        assert f"`people={ANNA},NAME`" in str(error)
+
+
 def test_people_finish_what_they_have_in_hand_before_more_comes_and_who_is_away_does_not_hold_it_up(tmp_path):
     with desk_of(tmp_path / "j", ANNA, BEN) as desk:
         hers, his, spare = (asked(desk, at) for at in range(3))

@@ -70,7 +70,7 @@ def test_the_owner_sees_who_pauses_and_that_second_readers_are_awaited(tmp_path)
         return [(await owner.client.get("/api/owner")).json()]
 
     (said,) = story(tmp_path, steps, "anna", "ben")
-    assert (said["people"][0]["state"], said["readings"]) == ("paused", 1)
+    assert (said["people"][0]["state"], said["for_another"], said["for_same"]) == ("paused", 1, 0)
 
 
 def test_cost_and_time_are_of_the_answers_that_stand(tmp_path):

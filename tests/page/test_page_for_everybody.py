@@ -63,7 +63,7 @@ STATES = {
     "wait": "waits({others: true})",
     "wait at the last": "now.progress.mine = 3; waits({others: false, last: 'a'})",
     "wait for money": "waits({others: true, money: true})",
-    **{f"over {why}": f"over('{why}')" for why in ("decided", "open", "stopped", "budget", "skips", "failed")},
+    **{f"over {why}": f"over('{why}')" for why in ("decided", "left", "open", "stopped", "budget", "skips", "failed")},
     **{why: f"refused(new Gone('{why}'))" for why in ("elsewhere", "taken", "away", "link")},
     "start": "now.progress.judged = 0; now.time = {each_s: 100, usual_s: 4500}; start()",
     "start of an hour and more": "now.start.people = 1; now.time = {each_s: 180, usual_s: 8100}; start()",
@@ -73,6 +73,7 @@ STATES = {
     "start after a restart": "now.progress.judged = 14; now.progress.left = 186; now.progress.affords = null; now.time = {each_s: 30, usual_s: 1350}; start()",
     "start after long": "now.progress.judged = 46; now.progress.left = 154; start()",
     "start of second readings": "now.progress = {judged: 0, most: 29, again: 5}; start()",
+    "start where second readings are left": "now.progress = {judged: 16, most: 21, again: 5, left: 5}; start()",
     "start with two people an item": "now.start.people = now.start.each = 2;"
     " now.progress = {judged: 0, most: 14, needs: 54}; now.time = {each_s: 38, usual_s: 1064}; start()",
     "several after a restart": "now.start.each = 1; now.progress = {judged: 14, most: 200, left: 186, usual: [12, 45]};"

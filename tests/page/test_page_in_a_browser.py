@@ -294,7 +294,9 @@ def test_the_owner_sees_people_judge_and_hears_the_end(chromium, tmp_path):
     owner = Judging(chromium)
     chromium.look(size=DESK)
     with page_run(tmp_path, "--people", "anna,ben", "--human-price", "40", "--budget", "80") as run:
-        chromium.visit(run.owner)
+        chromium.visit(run.link())
+        owner.until("document.getElementById('start').hidden", False)
+        chromium.visit(run.owner)  # only the fragment differs
         owner.until("document.getElementById('ohead').textContent", "0 judged")
         assert "has not begun" in owner.text("orows")
         with httpx2.Client(base_url=run.url, timeout=40) as client:

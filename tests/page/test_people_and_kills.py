@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 
 import httpx2
 import pytest
@@ -234,6 +235,52 @@ def test_a_second_person_judges_a_share_that_the_decision_does_not_hear_of(tmp_p
     for one in answered(tmp_path):
         by.setdefault(one["key"], one["by"])
     assert len(set(by.values())) == 2
+
+
+def test_who_stops_in_the_second_readings_hears_that_all_is_judged_and_goes_on_with_these(tmp_path):
+    write_outputs(tmp_path, items=80)
+    flags = ("--people", "anna,ben", "--shared", "0.5", "--max-judgments", "60")
+    with page_run(tmp_path, *flags) as run:
+        anna = Window(run.url, run.tokens[0], 1)
+        anna.start()
+        with owner_of(run) as said:
+            while not said()["for_another"]:
+                time.sleep(0.05)
+        run.interrupt()
+        assert run.ended() == 0
+        anna.join(PATIENCE_S)
+        assert anna.over == "left"
+        result = run.result()
+    wanted, judged = math.ceil(result["judged"] / 2), result["judged"] + result["by_people"]["beyond"]
+    assert (result["by_people"]["asked_again"], result["by_people"]["another"]) == (wanted, None)
+    with page_run(tmp_path, *flags) as run:
+        with owner_of(run) as owner:
+            said = owner()
+        assert (said["judged"], said["most"], said["again"]) == (judged, judged + wanted, wanted)
+        assert said["usual"] is None, "it was more than there are"
+        anna = Window(run.url, run.tokens[0], 1)  # who finds nothing that she may read
+        anna.start()
+        time.sleep(0.5)
+        run.interrupt()
+        assert run.ended() == 0
+        anna.join(PATIENCE_S)
+        assert anna.over == "left"
+    with page_run(tmp_path, *flags) as run:
+        windows = [Window(run.url, token, seed) for seed, token in enumerate(run.tokens)]
+        for one in windows:
+            one.start()
+        assert run.ended() == 0
+        again = run.result()
+        assert (again["judged"], again["by_people"]["another"]["items"]) == (result["judged"], wanted)
+
+
+@contextmanager
+def owner_of(run):
+    """What the owner of a run sees, when asked."""
+    with httpx2.Client(base_url=run.url, timeout=40) as client:
+        session = client.post("/api/enter", json={"token": run.owner.partition("#")[2]}).json()["session"]
+        client.headers["authorization"] = f"Bearer {session}"
+        yield lambda: client.get("/api/owner").json()
 
 
 class Doubtful(Window):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from itertools import chain, count
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -61,6 +62,16 @@ def options(answers=(), **given):
 def test_what_does_not_go_together_is_refused(given, named):
     with pytest.raises(InputError, match=f"`{named}"):
         options(**given)
+
+
+@pytest.mark.parametrize("given", [("--judge-base-url", "http://127.0.0.1:9/v1"), ("--judge-price", "2,8")])
+def test_what_is_a_models_is_refused_where_the_proxy_alone_is_one(given):
+    for name in ("a", "b"):
+        rows = ({"id": f"t{at}", "prompt": f"task {at}", "output": f"{name} {at}"} for at in range(9))
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = ("compare", "a.jsonl", "b.jsonl", "--judge", "human", "--proxy", "openai/gpt-4.1-mini", *given)
+    done = judgeloop(*command, "--dry-run")
+    assert (done.exit_code, given[0] in done.stderr) == (2, True), done.stderr
 
 
 def test_a_page_is_made_as_it_is_said():
@@ -157,6 +168,49 @@ def test_people_without_a_price_count_against_no_budget_and_are_extrapolated_fro
     assert (unpaid["judged"], unpaid["run_spent_usd"], unpaid["usd_of_all"]) == (2, 0, None)
     said = " ".join(judgeloop(*asks, "--max-judgments", "2").stdout.split())
     assert "on items like these 40, judged by a person" in said
+
+
+@pytest.mark.parametrize("proxy", [False, True])
+def test_what_all_would_cost_has_quick_answers_and_the_proxy_that_rates_all(proxy, monkeypatch, chat_server):
+    for name in "ab":
+        rows = [{"id": str(at), "prompt": f"p {at}", "reference": "r", "output": f"{name} {at}"} for at in range(40)]
+        Path(f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    Path("p.toml").write_text('["openai/p"]\ninput_per_mtok = 20\noutput_per_mtok = 20\n', encoding="utf-8")
+    monkeypatch.setattr(human, "SECONDS_TO_GATHER", 0.005)
+    times = chain.from_iterable((9 * at, 9 * at + 6 * (at % 2)) for at in count())  # each answer takes 0 or 6 s
+    monkeypatch.setattr(human, "time", SimpleNamespace(monotonic=lambda: float(next(times))))
+    keys = iter("t" * 20)
+    monkeypatch.setattr(human, "read_key_from_terminal", lambda: next(keys, "q"))
+    monkeypatch.setenv("OPENAI_BASE_URL", chat_server.url)
+    more = ("--proxy", "openai/p", "--judge-price", "p.toml") if proxy else ()
+    asks = ("compare", "a.jsonl", "b.jsonl", "--judge", "human", "--human-price", "400", "--budget", "4000")
+    found = json.loads(judgeloop(*asks, "--about", "items", *more, "--json").stdout)
+    people, models = found["by_people"], found["run_spent_usd"] - found["by_people"]["usd"]
+    assert (found["judged"], people["answers"], people["seconds"]) == (20, 20, 60.0)
+    assert (len(chat_server.requests) >= 40, models > 0) == (proxy, proxy)
+    assert found["usd_of_all"] == pytest.approx(2 * people["usd"] + models)
+
+
+def test_a_dry_run_prices_all_with_the_second_readings():
+    write("a", 40)
+    write("b", 40)
+    asks = (
+        "compare",
+        "a.jsonl",
+        "b.jsonl",
+        "--judge",
+        "human",
+        "--page",
+        "--people",
+        "anna,ben",
+        "--human-price",
+        "40",
+    )
+    alone, twice = (
+        json.loads(judgeloop(*asks, *more, "--dry-run", "--json").stdout)["usd_of_all"]
+        for more in ((), ("--shared", "0.5"))
+    )
+    assert twice == pytest.approx(1.5 * alone, rel=0.01)
 
 
 def test_people_hear_how_far_the_budget_goes_as_a_dry_run_says_it():

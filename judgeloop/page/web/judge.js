@@ -161,14 +161,14 @@ function message(kind, head, text, facts = [], act = null, note = "") {
   $("mfacts").replaceChildren(...facts.flatMap(([name, value]) => [el("dt", "", name), el("dd", "", value)]));
   $("mgo").replaceChildren();
   if (act) { const [name, , key = "Enter"] = act, button = el("button", key === "Enter" ? "primary" : ""); button.type = "button"; button.id = key === "Enter" ? "mbutton" : "mundo"; button.append(`${name} `, el("kbd", "", key)); button.addEventListener("click", act[1]); $("mgo").append(button); }
-  view("message"); progress(); $("top").hidden = kind !== "Paused" && kind !== "A moment"; document.title = `${head} · judgeloop`;
+  view("message"); $("live").textContent = ""; progress(); $("top").hidden = kind !== "Paused" && kind !== "A moment"; document.title = `${head} · judgeloop`;
   $("mhead").focus();
 }
 // While nothing is to be judged: what is waited for, and whether the last answer may be taken back.
 function waits({ others, awaits, money, last: key, noted: withNote }) {
-  const head = money ? `The next ${thing()} waits for money` : others ? `The others have the next ${thing()}s in hand` : awaits ? `The next ${thing()}s are for another person` : now.progress.mine || now.progress.skips ? "Nothing waits for you right now" : "Nothing is to be judged yet";
+  const head = money ? `The next ${thing()} waits for money` : others ? `The others have the next ${thing()}s in hand` : awaits ? `What is left is for another person` : now.progress.mine || now.progress.skips ? "Nothing waits for you right now" : "Nothing is to be judged yet";
   const held = key ? `${sentence({ key, noted: withNote })} For a few seconds you can still take it back.` : "", does = key ? ["Undo", undo, "z"] : null;
-  const text = `${held} ${money ? `The budget holds no more ${thing()}s than people have in hand: it comes as soon as one of these is answered.` : others || awaits ? `${others ? "" : "You skipped them, or it takes another person. "}You may wait or close this window: more will probably come.` : "This page goes on by itself."}`;
+  const text = `${held} ${money ? `The budget holds no more ${thing()}s than people have in hand: it comes as soon as one of these is answered.` : others || awaits ? `${others ? "" : `What is left are ${thing()}s that you answered or skipped: another person judges them. `}You may wait or close this window: more will probably come.` : "This page goes on by itself."}`;
   if (now.view !== "message" || $("mhead").textContent !== head || $("mtext").textContent !== text.trim()) message("A moment", head, text.trim(), [], does, "Everything is saved. The same link works again.");
 }
 const limitOf = ({ most, again }, things = "") => `${most}${things}${again ? `, ${again} of them a second time` : ""}`;
@@ -192,6 +192,7 @@ function over(why) {
   else if (why === "budget") message("Stopped", "The budget is used up", "Your answers are saved. Nothing more is asked now.", mine(), null, "If the run goes on, the same link works again.");
   else if (why === "skips") message("Stopped", "Too much was skipped", `Your answers are saved. More ${thing()}s were skipped than the run allows.`, mine(), null, "Whoever runs this is told, and may ask about them again: the same link works then.");
   else if (why === "open") message("Done", "Nothing more is asked now", "Your answers are saved. Whoever runs this may go on; the same link works then. Thank you.", mine(), null, SEES);
+  else if (why === "left") message("Done", "Nothing more is asked now", "All that counts for the result is judged, and your answers are saved. Some was to be read a second time: if the run goes on for that, the same link works again. Thank you.", mine(), null, SEES);
   else if (why === "failed") message("Thank you", "Nothing more is asked of you now", "Some of what you were shown has a known answer, and you gave another one more than once. Whoever runs this has been told, and can say more. Your answers are saved, and stay.", mine());
   else message("Done", "That was all. Close the page.", "Nobody has to judge anything further. Thank you.", mine(), null, SEES);
 }
@@ -213,9 +214,9 @@ async function hears(mine) { // while somebody pauses, that the run is over
 function start() {
   const { usual, most, again, judged, mine, needs } = now.progress, pays = paysFor(now.progress), left = Math.max(1, now.progress.left ?? 1), { people, paid, rubric, checks, rates } = now.start, together = people > 1 ? ", by all of you together" : "";
   $("hello").textContent = `${now.name ? `Hello ${now.name}. ` : ""}${rates ? "How good is this answer?" : "Which answer is better?"}`;
-  const { each_s: each, usual_s: all } = now.time ?? {}, fixed = usual && usual[0] >= most, known = usual && usual[1] < most && judged <= usual[1], pace = each ? `about ${each < 150 ? `${fives(Math.round(each), Math.round)} s` : about(each)} each` : "", more = judged ? " more" : "", rest = judged ? left : most, limit = limitOf({ most: `${rest}${more}`, again }), open = pays !== null ? "" : openOf({ needs: needs && Math.max(0, needs - judged) }, more), time = all ? `, ${about(all)}` : "";
-  $("ends").textContent = `${fixed ? "" : "The run ends as soon as it is clear. "}You can stop at any time and go on later with the same link.`;
-  $("howlong").textContent = pays !== null ? `${pays ? `About ${things(pays, more)}, as` : "As"} far as the budget goes${together}` : known ? judged && people > 1 ? `Usually about ${things(usual[1])} in all${together}` : `Usually about ${things(usual[1] - judged, more)}${twice(usual[1] - judged)}${time}${together}` : most ? `${fixed ? "" : "At most "}${things(again < rest ? rest - again : rest, more)}${twice(rest, again)}${open || fixed ? time : ""}${together}` : "Until it is clear";
+  const { each_s: each, usual_s: all } = now.time ?? {}, fixed = usual && usual[0] >= most, known = usual && usual[1] < most && judged <= usual[1], pace = each ? `about ${each < 150 ? `${Math.round(each)} s` : about(each)} each` : "", more = judged ? " more" : "", rest = judged ? left : most, only = Boolean(judged) && again >= rest, limit = limitOf({ most: `${rest}${more}`, again }), open = pays !== null ? "" : openOf({ needs: needs && Math.max(0, needs - judged) }, more), time = all ? `, ${about(all)}` : "";
+  $("ends").textContent = `${only ? "All else is judged. " : fixed ? "" : "The run ends as soon as it is clear. "}You can stop at any time and go on later with the same link.`;
+  $("howlong").textContent = only ? `${things(rest, " more")}, which ${rest === 1 ? "was" : "were"} judged before${together}` : pays !== null ? `${pays ? `About ${things(pays, more)}, as` : "As"} far as the budget goes${together}` : known ? judged && people > 1 ? `Usually about ${things(usual[1])} in all${together}` : `Usually about ${things(usual[1] - judged, more)}${twice(usual[1] - judged)}${time}${together}` : most ? `${fixed ? "" : "At most "}${things(again < rest ? rest - again : rest, more)}${twice(rest, again)}${open || fixed ? time : ""}${together}` : "Until it is clear";
   const said = [...(known ? [judged ? `${judged} ${judged === 1 ? "is" : "are"} ${people > 1 || mine ? "judged" : "known"}` : pays !== null ? `a decision usually takes ${usual[1]}` : `at least ${usual[0]}`, `at most ${limit}`] : []), ...(pace ? [pace] : [])].join(", ");
   $("howmany").textContent = [said, open].map((one) => one.replace(/^./, (first) => first.toUpperCase()).replace(/.$/, "$&.")).join(" ").trim();
   $("startrubric").textContent = rubric || (rates ? "How well the answer serves whoever asked." : "Better is the one that you would rather send to whoever asked.");
@@ -324,7 +325,7 @@ async function watchPeople() {
   try {
     for (let path = "owner"; ; path = "owner?wait") {
       const said = await call(path);
-      if (said.over) { message("Over", said.over === "stopped" ? "The run was stopped" : said.over === "budget" ? "The budget is used up" : "The run is over", `${counted(said.judged, "item")} judged by ${counted(said.people.length, "person", "people")}${said.each > 1 ? `, each by two${byOne(said)}` : ""}. ${said.over === "stopped" ? "There is no result so far. What was judged is kept, and the same command goes on." : "judgeloop prints the result where it was started."}`); return; }
+      if (said.over) { message("Over", said.over === "stopped" ? "The run was stopped" : said.over === "budget" ? "The budget is used up" : "The run is over", `${counted(said.judged - said.read, "item")}${said.read ? ` and ${counted(said.read, "second reading")}` : ""} judged by ${counted(said.people.length, "person", "people")}${said.each > 1 ? `, each by two${byOne(said)}` : ""}. ${said.over === "stopped" ? "There is no result so far. What was judged is kept, and the same command goes on." : `judgeloop prints the result where it was started.${said.over === "left" ? " Some second readings are missing: the same command asks for them." : ""}`}`); return; }
       overview(said);
     }
   } catch (error) { refused(error); }
@@ -374,12 +375,13 @@ async function stop() { await call("owner/stop", {}); say("The run stops."); }
 const counted = (n, one, more = `${one}s`) => `${n} ${n === 1 ? one : more}`;
 const dollars = (usd) => `$${usd.toFixed(2)}`;
 const STATES = { unopened: "has not begun", judging: "judges", waiting: "waits", paused: "pauses", failed: "is asked no more" };
+const readingsOf = ({ for_another: another, for_same: same }) => [another && `${counted(another, "item waits", "items wait")} for a second person`, same && `${counted(same, "item waits", "items wait")} for the same person once more`].filter(Boolean).join(" and ");
 function overview(said) {
-  const paid = said.usd !== undefined, { people, usual } = said, checked = people.some((one) => one.checks);
+  const paid = said.usd !== undefined, { people, usual } = said, readings = readingsOf(said), checked = people.some((one) => one.checks);
   $("ohead").textContent = `${said.judged} judged${said.each > 1 ? ` by two${byOne(said)}` : ""}`;
   $("olead").textContent = `${usual ? `Foreseen before the first answer: a decision takes at least ${usual[0]} in all, usually about ${usual[1]}, at most ${limitOf(said)}${said.judged > usual[1] ? "; this one takes more than usual" : ""}. ` : said.most ? `At most ${limitOf(said, " are judged")}${openOf(said) && `; ${openOf(said)}`}. ` : ""}Who leads is printed where judgeloop was started, once the run has ended: to know it would sway those who judge.`;
   $("ohand").textContent = said.in_hand ? counted(said.in_hand, "item") : "Nothing";
-  $("ohandnote").textContent = said.readings && !said.in_hand ? `All else is judged: ${counted(said.readings, "item waits", "items wait")} for a second person, for at most 10 minutes.` : paid ? `${said.in_hand ? `${dollars(said.aside)} is set aside: at` : "Nothing is set aside. At"} most 5 minutes are paid for each answer.` : "What is on people’s screens now.";
+  $("ohandnote").textContent = readings && !said.in_hand ? `All else is judged: ${readings} for at most 10 minutes.` : paid ? `${said.in_hand ? `${dollars(said.aside)} is set aside: at` : "Nothing is set aside. At"} most 5 minutes are paid for each answer.` : "What is on people’s screens now.";
   $("otime").textContent = paid ? `${dollars(said.usd)}${said.budget === null ? "" : ` of ${dollars(said.budget)}`}` : minutesOf(said.seconds);
   $("otimenote").textContent = paid ? `${minutesOf(said.seconds)} while somebody was there.` : "While somebody was there.";
   const columns = ["name", "now", "judged", "skipped", "usual time", "time in all", ...(checked ? ["checks right"] : []), ...(paid ? ["cost"] : []), "link"];
@@ -480,6 +482,7 @@ function look() { // whether an answer goes on below, whether its end was seen, 
   document.querySelectorAll(".jump a").forEach((one, i) => one.setAttribute("aria-current", String(i === nowAt)));
 }
 const helps = () => { $("helpbox").showModal(); $("closehelp").focus({ preventScroll: true }); $("helpbox").scrollTop = 0; };
+function tokenIn({ hash }) { return document.getElementById(hash.slice(1)) ? "" : hash.slice(1); }
 function begin() { ofWindow.set("begun", "yes"); go(); }
 
 addEventListener("keydown", (event) => {
@@ -507,6 +510,7 @@ addEventListener("click", (event) => { const button = event.target.closest?.("bu
 addEventListener("pointermove", (event) => { if (event.pointerType === "mouse" && (event.movementX || event.movementY)) document.body.classList.add("moved"); }, { passive: true });
 for (const kind of ["pointermove", "scroll"]) addEventListener(kind, () => { now.quiet = 0; look(); }, { passive: true });
 addEventListener("resize", look);
+addEventListener("hashchange", () => { if (tokenIn(location)) location.reload(); }); // another link, pasted into this window
 $("letters").checked = ofBrowser.get("letters") !== "off";
 $("letters").addEventListener("change", () => ofBrowser.set("letters", $("letters").checked ? "" : "off"));
 setInterval(() => {
@@ -521,8 +525,8 @@ setInterval(() => {
 
 now.formatted = !ofBrowser.get("plain");
 resize(Number(ofBrowser.get("size") || 1) - 1);
-const token = location.hash.slice(1);
-if (token && !document.getElementById(token)) { // not in the address bar, and in no history
+const token = tokenIn(location);
+if (token) { // not in the address bar, and in no history
   if (token !== ofWindow.get("token")) { for (const one of ["begun", "session", "pending"]) ofWindow.set(one, ""); }
   ofWindow.set("token", token);
   history.replaceState(null, "", location.pathname);

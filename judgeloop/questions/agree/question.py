@@ -263,7 +263,10 @@ class AgreeQuestion(Question[AgreeSettings, Paired, Agreed]):
             observe=unobserved if terms.offline else await self._told(run, person),
         )
         both = _with_people(second, cast("Pairing", parts.estimator), verdicts)
-        found = {name: getattr(second, name) for name in ("spend", "decided_at", "read_again", "people", "checked")}
+        found = {
+            name: getattr(second, name)
+            for name in ("spend", "decided_at", "read_again", "to_read_again", "people", "checked")
+        }
         return parts, replace(first, ending=both.ending, **found)
 
     def of_people(self, run: Prepared[AgreeSettings]) -> Prepared[AgreeSettings]:

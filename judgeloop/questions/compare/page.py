@@ -540,7 +540,7 @@ def _means(result: Comparison) -> str:
         )
         says = DRAWN_WHOLE if result.whole else heuristic
         return f"{says} {said.about_the_judge(result)}"
-    read = "; what else the bounds of the gap answer has the same risk" if setup.rule != ONCE else ""
+    read = "; every other question that the same bounds answer has the same risk" if setup.rule != ONCE else ""
     return said.promise(result, f"{setup.guarantee}{read}{SEARCHED if result.searched else ''}")
 
 

@@ -118,6 +118,6 @@ def test_another_question_about_recorded_verdicts_is_a_run_of_its_own(table):
     done = judgeloop("runs", "show", run, "--not-worse", "0.5")
     assert (done.exit_code, "--not-worse 0.5" in done.stderr) == (2, True)
     text = judgeloop(*command, "--details").stdout
-    assert "what else the bounds" not in " ".join(text.split())
+    assert "question that the bounds" not in " ".join(text.split())
     asked = judgeloop(*command, "--not-worse", "0.5")
     assert asked.exit_code == 0

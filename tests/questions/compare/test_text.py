@@ -143,7 +143,7 @@ PROVED = {"guarantee": "a bound", "about": Population.ITEMS_LIKE_THESE, "risk_th
     ],
 )
 def test_each_claim_about_a_gap_has_its_risk_in_text_page_and_json(result, stated, claim, risk):
-    assert "what else the bounds of the gap answer has the same risk" in detail(result, "means")
+    assert "every other question that the same bounds answer has the same risk" in detail(result, "means")
     values = result.to_dict()
     assert (values["claim"], values["risk"]) == (claim, risk)
     assert result.better == (claim in {"better", "not_worse"})
