@@ -77,8 +77,8 @@ def test_anything_else_is_an_abstention(text):
 
 def test_plain_text_is_told_whole_with_what_it_begins_with():
     assert parse_verdict("Answer A is better.", LABELS).reason == (
-        "unparsable: not one JSON object (Expecting value); it begins 'Answer A is better.'; `verdict` asks "
-        "for another form"
+        "unparsable: not one JSON object (Expecting value); it begins 'Answer A is better.'; try another form "
+        "with `verdict`"
     )
 
 
