@@ -47,7 +47,9 @@ LIKE, THESE = "items like these", "these items"
 TRIES = 6  # of a judge by controls
 TIES = (0.0, 0.3, 0.7, 0.95)
 GAP_TIES = (0.0, 0.3, 0.7, 0.85)  # what a gap of 0.1 leaves room for
+POOLS = (20, 50, 200, 805)
 MIXES = ((0.5, 0.5), (0.45, 0.25), (0.2, 0.1))  # wins and losses
+LEVEL = tuple(((1 - ties) / 2, (1 - ties) / 2) for ties in TIES)
 Draws = NDArray[np.int8]  # shape (runs, draws)
 Ints = NDArray[np.int64]
 
@@ -88,7 +90,7 @@ def given(rule: Bets, preferences: Draws) -> tuple[Ints, Ints]:
 
 def bets(runs: int, rng: np.random.Generator) -> Iterator[Row]:
     """Level systems: the first is named. A pool that is judged whole is certain, and names nobody."""
-    for about, items in ((LIKE, None), (THESE, 20), (THESE, 50), (THESE, 200), (THESE, 805)):
+    for about, items in ((LIKE, None), *((THESE, items) for items in POOLS)):
         for ties in TIES:
             won = (1 - ties) / 2
             preferences = drawn(rng, runs, (won, won), items)
@@ -200,22 +202,23 @@ def crossed(  # noqa: PLR0917 - what the bets are made of
     Of the grid, only the nulls just below and above the mean are followed. The `controls`, of shape (runs, draws), are
     taken off the scores.
     """
-    less, most = np.zeros((2, len(scores), LIMIT)) if controls is None else controls
+    limit = min(LIMIT, items or LIMIT)
+    less, most = np.zeros((2, len(scores), limit)) if controls is None else controls
     above = int(np.searchsorted(GRID, mean - 1e-9))
-    sequence = ConfidenceSequence(len(scores), risk, LIMIT, items or np.inf, asked, grid=GRID[above - 1 : above + 1])
-    for score, control, largest in zip(scores[:, :LIMIT].T.astype(float), less.T, most.T, strict=True):
+    sequence = ConfidenceSequence(len(scores), risk, limit, items or np.inf, asked, grid=GRID[above - 1 : above + 1])
+    for score, control, largest in zip(scores[:, :limit].T.astype(float), less.T, most.T, strict=True):
         sequence.follow(score, control, largest)
     return sequence.low >= mean - 1e-9
 
 
 def read_off(runs: int, rng: np.random.Generator) -> Iterator[Row]:
     """A bound of the gap, and so any sentence that is read off it, is ever wrong: the worse of the two."""
-    for items in (None, 200):
-        for won, lost in MIXES:
-            preferences = drawn(rng, runs, (won, lost), items)
-            wrong = [int(crossed(sign * preferences, items, sign * (won - lost), RISK).sum()) for sign in (1, -1)]
-            said = f"{won:.0%} won, {lost:.0%} lost" + (f", {items} items" if items else "")
-            yield Row("a bound of the gap", THESE if items else LIKE, said, RISK, max(wrong), runs)
+    for items, (won, lost) in product((None, *POOLS), (*LEVEL, *MIXES[1:])):
+        preferences = drawn(rng, runs, (won, lost), items)
+        gap = preferences[0].mean() if items else won - lost  # the shares of a pool are rounded
+        wrong = [int(crossed(sign * preferences, items, sign * gap, RISK).sum()) for sign in (1, -1)]
+        said = f"{100 * won:g}% won, {100 * lost:g}% lost" + (f", {items} items" if items else "")
+        yield Row("a bound of the gap", THESE if items else LIKE, said, RISK, max(wrong), runs)
 
 
 def beside(runs: int, rng: np.random.Generator) -> Iterator[Row]:

@@ -19,7 +19,7 @@ from pydantic_core import core_schema
 
 from judgeloop.cli.commands import FIELDS, command_at
 from judgeloop.cli.options import SettingsCommand
-from judgeloop.settings.setting import Declared, Form, alternatives, caller, declared, several
+from judgeloop.settings.setting import Declared, Form, Parse, alternatives, caller, declared, several
 from judgeloop.settings.sources import SHARED, shareable
 
 DIALECT = "http://json-schema.org/draft-07/schema#"  # what editors of TOML support
@@ -130,6 +130,9 @@ def _properties(command: SettingsCommand) -> Schema:
 
 def _help(field: Declared) -> str:
     text = field.setting.help
+    parsers = (one for one in field.annotation.__metadata__ if isinstance(one, Parse))
+    if gone := [f"{name} is now {instead}" for one in parsers for name, instead in one.replaced.items()]:
+        text += f" Names that are gone: {', '.join(gone)}."
     return f"{text} {OF_CALLERS}" if field.setting.may_set is caller else text
 
 

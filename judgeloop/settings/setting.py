@@ -124,11 +124,12 @@ class Parse:
     """A function that is applied to a value before its type is checked; may raise ValueError.
 
     `form` says what it accepts in a settings file, where that is not what the type says. Pydantic
-    asks an annotation for the two schemas.
+    asks an annotation for the two schemas. `replaced` has values that are gone, and what stands in their place.
     """
 
     function: Callable[[Any], object]
     form: Form | None = None
+    replaced: Mapping[str, str] = field(default_factory=dict)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
         """The schema by which a value is checked."""
@@ -318,7 +319,7 @@ def one_of(names: Sequence[str], replaced: Mapping[str, str] = MappingProxyType(
             raise ValueError(f"expected {alternatives(names)}{_instead(str(value), names, replaced)}")
         return value
 
-    return Parse(check, {"type": "string", "enum": list(names)})
+    return Parse(check, {"type": "string", "enum": list(names)}, replaced)
 
 
 def _instead(given: str, names: Sequence[str], replaced: Mapping[str, str]) -> str:
@@ -336,7 +337,7 @@ def some_of(names: Sequence[str], replaced: Mapping[str, str] = MappingProxyType
             raise ValueError(f"expected names among {', '.join(names)}, separated by commas{instead}")
         return several
 
-    return Parse(check, several({"type": "string", "enum": list(names)}))
+    return Parse(check, several({"type": "string", "enum": list(names)}), replaced)
 
 
 def like(pattern: str, expected: str) -> Parse:

@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from dataclasses import MISSING
+from itertools import product
 from pathlib import Path
 
 import jsonschema
@@ -15,6 +16,7 @@ from make_starter import OWN_FILE, address
 from support.commandline import judgeloop
 from support.questions import needed
 
+from judgeloop.catalogue import REPLACED
 from judgeloop.cli.commands import FIELDS
 from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.settings.setting import caller, declared
@@ -193,6 +195,12 @@ REFUSED = [
 def test_the_schema_accepts_what_the_commands_accept_and_refuses_what_is_wrong(valid):
     assert [text for text in ACCEPTED if not valid(text)] == []
     assert [text for text in REFUSED if valid(text)] == []
+
+
+def test_the_schema_says_what_stands_in_the_place_of_names_that_are_gone():
+    defined = json.loads(judgeloop("init", "--schema").stdout)["definitions"]
+    for setting, (gone, instead) in product(("rule", "rules"), REPLACED.items()):
+        assert f"{gone} is now {instead}" in defined[setting]["description"]
 
 
 def test_every_default_and_example_has_the_form_of_its_setting():

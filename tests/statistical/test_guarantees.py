@@ -133,15 +133,29 @@ def test_families_that_count_once_keep_the_risk(capsys):
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(("gap", "ties"), [(0.0, 0.3), (0.2, 0.5), (-0.15, 0.0)])
-def test_each_bound_is_ever_wrong_with_at_most_the_risk_whatever_is_read_off_it(gap, ties, capsys):
-    """Of the grid the two nulls around the gap are followed, which are those that decide."""
-    above = int(np.searchsorted(GRID, gap - 1e-9))
-    sequence = ConfidenceSequence(RUNS, RISK, LIMIT, grid=GRID[above - 1 : above + 1])
-    draws = drawn(np.random.default_rng(7), gap, ties, UNLIMITED, RUNS)
-    for score in draws.T.astype(float):
-        sequence.follow(score)
-    check_risk(f"bound, gap {gap}", (sequence.low >= gap - 1e-9).sum(), RUNS, RISK, capsys)
+@pytest.mark.parametrize(
+    ("gap", "ties", "items"),
+    [
+        (0.0, 0.3, UNLIMITED),
+        (0.0, 0.95, UNLIMITED),
+        (0.2, 0.5, UNLIMITED),
+        (-0.15, 0.0, UNLIMITED),
+        (0.0, 0.0, 20),
+        (0.0, 0.7, 50),
+        (0.0, 0.3, 805),
+    ],
+)
+def test_each_bound_is_ever_wrong_with_at_most_the_risk_whatever_is_read_off_it(gap, ties, items, capsys):
+    """Of the grid the two nulls around the gap are followed, which are those that decide; from either side."""
+    draws = drawn(np.random.default_rng(7), gap, ties, items, RUNS).astype(float)
+    for sign in (1, -1):
+        above = int(np.searchsorted(GRID, sign * gap - 1e-9))
+        pool = math.inf if items == UNLIMITED else items
+        sequence = ConfidenceSequence(RUNS, RISK, min(LIMIT, items), pool, grid=GRID[above - 1 : above + 1])
+        for score in sign * draws.T:
+            sequence.follow(score)
+        wrong = (sequence.low >= sign * gap - 1e-9).sum()
+        check_risk(f"bound, gap {sign * gap}, ties {ties:.0%}, {items} items", wrong, RUNS, RISK, capsys)
 
 
 def winner_of(population, seed, **asked):

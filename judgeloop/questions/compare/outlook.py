@@ -93,7 +93,7 @@ def usual_of(ties: Sequence[float]) -> float:
 def with_an_equal_system(rule: Rule, ties: Iterable[float], pool: int) -> tuple[EqualSystem, ...]:
     """What a rule for "not worse" does with an equal system, for each share of ties; () for another rule.
 
-    The chances are simulated, and right within 3 points or so. `pool` is the number of items that there are.
+    The chances are simulated, and 19 in 20 right within 3 points. `pool` is the number of items that there are.
     """
     if not isinstance(rule, Bets) or rule.not_worse is None:
         return ()

@@ -17,7 +17,6 @@ from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import WASTED, WASTED_OF_FEW, Limits, Session
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stopping import bets
 from judgeloop.methods.stopping.bets import Bets, answers
 
 WINNER = Bets(0.1, UNLIMITED, 200)
@@ -98,14 +97,24 @@ def test_a_question_about_more_takes_the_verdicts_of_the_one_before():
     assert [rule.expects_lead for rule in ASKED.values()] == [True, True, False, True]
 
 
-def test_an_outlook_that_takes_several_draws_at_once_is_that_of_single_ones(monkeypatch):
-    rule, found = Bets(0.05, 400, 300, not_worse=0.1), []
-    for looks in (300, 100):
-        monkeypatch.setattr(bets, "LOOKS", looks)
-        bets._outlook.cache_clear()
-        found.append(np.array(rule.outlook(0.0, 0.3)))
-    bets._outlook.cache_clear()
-    assert found[1] == pytest.approx(found[0], rel=0.05, abs=0.03)
+# Mean judgments and shares of the answers of 10,000 runs that are followed draw by draw (`benchmarks/outlook.py`), by
+# limit, what is asked, gap and share of ties.
+FOLLOWED = [
+    (200, {}, 0.1, 0.3, (142.9, 0.521, 0.010, 0.0)),
+    (805, {"not_worse": 0.1}, 0.05, 0.3, (330.6, 0.466, 0.476, 0.0)),
+    (805, {"near_tie": 0.1}, 0.05, 0.3, (387.8, 0.460, 0.014, 0.455)),
+    (2400, {"not_worse": 0.1}, 0.0, 0.0, (369.9, 0.091, 0.901, 0.0)),
+    (5000, {"min_gap": 0.1}, 0.05, 0.7, (387.2, 0.707, 0.223, 0.0)),
+]
+
+
+@pytest.mark.parametrize(("limit", "asked", "gap", "ties", "followed"), FOLLOWED)
+def test_an_outlook_is_right_within_three_points_though_it_takes_several_draws_at_once(
+    limit, asked, gap, ties, followed
+):
+    found = Bets(0.1, UNLIMITED, limit, **asked).outlook(gap, ties)
+    assert found.judgments == pytest.approx(followed[0], rel=0.1)
+    assert found[1:] == pytest.approx(followed[1:], abs=0.03)
 
 
 def test_the_outlook_tells_what_runs_do():
@@ -119,7 +128,7 @@ def test_the_outlook_tells_what_runs_do():
 
 def test_of_these_items_the_last_judgment_decides():
     whole = Bets(0.1, 60, 60).outlook(0.1, 0.3)
-    assert whole.none == 0
+    assert whole.none == pytest.approx(0)
     assert whole.first > 0.9
 
 
