@@ -263,9 +263,9 @@ class Accounts:
             need = sum(one.cost_p for one in (*lacked, self._sources.earmark(planned.query)))
         terms, waited = self._terms, self._state.and_waited
         spend = await self.done(self._ledger.spend(terms.run_id, terms.budget_p))
-        left_p = spend.left_p or 0
-        alike = not spend.ledger_is_short and show_usd(left_p) == show_usd(need)  # a digit more tells them apart
-        next_query = f"the worst case of the next query, {show_usd(need, 2 + alike)}"
+        left_p, worst_p = spend.left_p or 0, max(need, self._dearest_p)
+        alike = not spend.ledger_is_short and show_usd(left_p) == show_usd(worst_p)  # a digit more tells them apart
+        next_query = f"the worst case of a query, {show_usd(worst_p, 2 + alike)}"
         if spend.ledger_is_short:
             least = min(await self.done(self._ledger.balances()), key=lambda one: one.left_p)
             held = f", {_shares(least.held, 'runs')}" if least.held else ""
@@ -286,7 +286,7 @@ class Accounts:
         return StopReason(
             StopKind.BUDGET,
             f"what is left of {whole} does not cover {next_query}{held}{waited}{self._state.and_failed}",
-            need_p=max(need, self._dearest_p),
+            need_p=worst_p,
         )
 
 

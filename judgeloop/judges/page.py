@@ -214,7 +214,7 @@ class PageJudge(BaseJudge):
         """Print a link for each person, how it is reached from another machine, and what a dry run foresees now."""
         assert self._server is not None
         url, port = self._server.url, self._server.port
-        print("The page on which to judge; a link is a password, and one window at a time judges:", file=sys.stderr)
+        print("The page on which to judge; a link is a password, and works in one window at a time:", file=sys.stderr)
         for name, token in links.tokens.items():
             print(f"  {f'{name}: ' if name else ''}{url}/#{token}", file=sys.stderr)
         if self._options.people:

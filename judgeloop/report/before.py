@@ -17,7 +17,7 @@ def tested_before(result: RunResult) -> str:
         parts.append(f"{these} were compared {by}{times(before.times)} before on these items{how}{named}")
     if others:
         by = "by this judge " if len(result.setup.judges) == 1 and not result.by_hand else ""
-        parts.append(f"{visible(baseline)} was compared with others in {count(others, 'other test')} {by}".rstrip())
+        parts.append(f"{visible(baseline)} was in {count(others, 'other test')} {by}".rstrip())
     if not parts:
         return ""
     wrong = result.wrong_in_all or 0.0

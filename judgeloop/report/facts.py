@@ -232,7 +232,7 @@ def more_answered(result: RunResult) -> str:
     """How many answers people gave on draws after those that count, behind these; empty for none."""
     beyond = answered_beyond(result)
     if result.answer.answered and beyond:
-        return f"; {beyond:,} more were judged: the first {result.judged:,} decide"
+        return f"; {count(beyond, 'further answer')} came after the decision"
     return f"; {count(beyond, 'more answer')} in the ledger" if beyond else ""
 
 
@@ -637,7 +637,9 @@ def _cost(result: RunResult) -> str:
         f"{'all answers' if result.judged else 'the controls'} were in the ledger"
         if spend.remembered and not (result.alike or spend.run_p or spend.asked_anything) and people is None
         else "",
-        f"all {count(every, thing_of(result))} would cost about {dollars(usd)}" if usd and lacks else "",
+        f"all {count(every, thing_of(result))} would cost about {dollars(usd)}"
+        if usd and lacks and not result.alike
+        else "",
     ]
     return "; ".join(filter(None, parts))
 

@@ -18,7 +18,6 @@ LOST, LOWEST, DIFFERS = "lost", "lowest", "differs"  # the label of each
 AGREE = "agree"  # the question that looks for other items
 MOST = 3  # items
 LONGEST_PROMPT, LONGEST_REASON, LONGEST_NAME = 40, 160, 20  # characters; a terminal cuts the rest to a line
-BESIDE_A_REASON = 12  # of a prompt, where two verdicts stand before it
 _CALLED = re.compile(r"\b(?:the )?(?:answer|response|reply|output|assistant|candidate) ([AB])\b", re.IGNORECASE)
 _LETTER = re.compile(r"\b[AB]\b")  # by which a judge knew an output
 _SECOND = re.compile(r"\bB\b")  # which is no word: where it stands, "A" is a name, too
@@ -101,8 +100,7 @@ def _said(label: LabelRow, result: RunResult, skipped: int, before: str = "") ->
     if result.texts is None or not result.shows(label):
         return f"{before}{name}{found}"
     reason = shortened(_reason(label, in_order=result.setup.order is not None), LONGEST_REASON)
-    most = BESIDE_A_REASON if reason and result.job == AGREE else LONGEST_PROMPT
-    prompt = shortened(next(iter(_lines(label, result)[skipped:]), ""), most)
+    prompt = shortened(next(iter(_lines(label, result)[skipped:]), ""), LONGEST_PROMPT)
     quoted = f" \N{LEFT DOUBLE QUOTATION MARK}{prompt}\N{RIGHT DOUBLE QUOTATION MARK}" if prompt else ""
     return f"{before}{name}{found}{quoted}{f': {reason}' if reason else ''}"
 

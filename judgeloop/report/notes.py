@@ -188,7 +188,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.RESUME: "Rerun the command to resume. No verdict is paid for twice.",
     NoteCode.GO_ON: "Rerun the command to go on: what was judged stays.",
     NoteCode.JUDGE_SKIPPED: "Rerun the command to judge what was skipped; `max_abstentions` lets more be skipped.",
-    NoteCode.FIX: "Fix the problem, or wait until it has passed.",
+    NoteCode.FIX: "Fix the problem; if it is the server's, wait.",
     NoteCode.THEN_RESUME: "Then rerun the command to resume. No verdict is paid for twice.",
     NoteCode.HELD_BY_FAILURES: "Calls that failed hold {held:dollars}, as they may have been billed. If the provider's bill "
     "shows none of them, `judgeloop ledger settle --run {run} 0` frees it.",
@@ -211,7 +211,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.NOT_AS_ASKED: "Set `judge_model` to the model that answers, or to any; or make the server answer as the model that is "
     "set. Then rerun the command.",
     NoteCode.ALL_ASKED: "All items are judged; only more items tell more.",
-    NoteCode.ALL_ASKED_NEAR: "All items are judged; more items may name a system, and `min_gap={gap}` probably does.",
+    NoteCode.ALL_ASKED_NEAR: "No item is left to judge. More items may name a system; `min_gap={gap}` probably names one now.",
     NoteCode.NOTHING_COUNTS: "{judge} answers as {model} now, and no verdict of {before} counts. A dry run says what a result "
     "would probably cost.",
     NoteCode.ONLY_CONTROLS: "Only controls were asked so far, and their answers are kept. A dry run says what a result "
@@ -224,9 +224,9 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.REST_IS_EXACT: "`max_judgments={limit}` judges the last {left:,}{usd:expected}; the score is then exact.",
     NoteCode.ITEMS_WANTED: "With about {items:more {unit}} like these, a decision is likely.",
     NoteCode.ITEMS_AND_LIMIT: "With about {items:more {unit}} like these and `max_judgments={limit}`, a decision is likely.",
-    NoteCode.MORE_ITEMS: "With {even:more {unit}} ({test:,} in all) a new test is about 50 % likely to decide; for 80 % it takes "
-    "{likely_test:,}, as the true gap may be far below the one seen.",
-    NoteCode.MANY_MORE_ITEMS: "With {even:more {unit}} ({test:,} in all) a new test is about 50 % likely to decide.",
+    NoteCode.MORE_ITEMS: "With {even:more {unit}} a new test is about 50 % likely to decide, with {likely:,} more 80 %, "
+    "as the true gap may be far below the one seen.",
+    NoteCode.MANY_MORE_ITEMS: "With {even:more {unit}} a new test is about 50 % likely to decide.",
     NoteCode.BLOCKS_TOO: "A label takes a block of {block:item}: raise `max_judgments` with them.",
     NoteCode.ITEMS_UNKNOWN: "How many more {units} would decide is not known.",
     NoteCode.OTHER_FAMILIES: "More items of the same {unit} change nothing.",

@@ -456,7 +456,10 @@ class RunResult(Part):
                 return (every,)
             found = (*found, every)
         unbought = any(one.code in UNBOUGHT for one in found)
-        return found if unbought else (*(one for one in self._budget_enough() if one not in found), *found)
+        budget = [] if unbought else [one for one in self._budget_enough() if one not in found]
+        # Whether it is worth the money comes before what it takes.
+        worth = [one for one in found if one.code is NoteCode.WITHIN_REACH]
+        return (*worth, *budget, *(one for one in found if one not in worth))
 
     @property
     def _one_output(self) -> tuple[Note, ...]:

@@ -49,6 +49,9 @@ BEGINS = {
     RISK: re.compile(": "),
 }
 _UNBROKEN = re.compile(r"`judgeloop [^`]*`|(?<=\d) (?=%)")
+_PROMPT = re.compile(
+    "\N{LEFT DOUBLE QUOTATION MARK}(.{12})[^\N{RIGHT DOUBLE QUOTATION MARK}]+\N{RIGHT DOUBLE QUOTATION MARK}:"
+)
 WARNING = "Warning:"  # how a line begins that warns
 Paint = Callable[[str, str], str]  # colours a text in a tone: an outcome, or one of these
 
@@ -180,7 +183,11 @@ def columns(facts: Iterable[Fact], width: int, *, capped: bool = False) -> Itera
     indent = " " * INDENT
     for label, text, in_a_line in rows:
         before = f"{indent}{label:<{column}}{indent}" if longest else indent
-        said = clipped(text, width - len(before)) if in_a_line else text
+        room = width - len(before)
+        said = text
+        if in_a_line and len(text) > room:  # rather less of the prompt than nothing of the reason
+            fewer = "\N{LEFT DOUBLE QUOTATION MARK}\\1…\N{RIGHT DOUBLE QUOTATION MARK}:"
+            said = clipped(_PROMPT.sub(fewer, text), room)
         yield wrapped(said, width, before, " " * (2 * INDENT + column) if longest else indent)
 
 

@@ -253,13 +253,11 @@ def between(interval: tuple[float, float], *, out: float | None = None, margin: 
     """Between what a gap in points lies, for a sentence; an end that is ruled `out` itself says so.
 
     >>> between((-0.62, 0.0), out=0.0), between((-0.1, 0.04)), between((-0.1, 0.3), out=-0.1)
-    ('at least -62, less than 0', '-10 to +4', 'more than -10, at most +30')
+    ('-62 to below 0', '-10 to +4', 'more than -10, at most +30')
     """
     low, high = ends(interval, out=out, margin=margin)
     if low.startswith(ABOVE):
         return f"more than {low.removeprefix(ABOVE)}, at most {high}"
-    if high.startswith(BELOW):
-        return f"at least {low}, less than {high.removeprefix(BELOW)}"
     return f"{low} to {high}"
 
 

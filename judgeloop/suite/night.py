@@ -296,7 +296,7 @@ def _risk(result: RunResult) -> float:
 
 def _judged_by(result: RunResult) -> str:
     """The judge and the risk, and how the judge's controls ended, as far as they did."""
-    said = f"{result.setup.judge}, at a risk of {result.setup.risk_threshold:g}"
+    said = f"{result.setup.judge}; each answer at a risk of {result.setup.risk_threshold:g}"
     ends = {one.end for one in result.counts.controls if one is not None}
     # That they passed says nothing of a judge that refuses.
     refuses = result.answer.broke_off and ends == {Control.PASSED}

@@ -38,6 +38,7 @@ ABOUT_MOVED = (
     " Moved: by how much the gap or the score changed since {} on the items that both nights judged, with an approximate 90 % "
     "interval."
 )
+ON_SHARED = "moved: on the items that both nights judged"  # in few lines
 ABOUT_GAPS = " Then and now: the gaps on all that each judged."
 ON_FEW = " Where both share fewer than ten items, it is the change on all that each judged."
 ABOUT_NIGHTS = " Nights: the gaps of the last nights, this one last, on one scale; a dot where the pair has none by this judge and model; empty if only one night has one."
@@ -148,7 +149,7 @@ class Summary:
         calls, controls, cost_p = self.again
         on = f", {'all' if controls == calls else f'{controls:,} of them'} on controls" * bool(controls)
         asked = f"{count(calls, 'call')} for {show_usd(cost_p)}{on}."
-        begins = f"{why}," if why else "What an earlier model had judged was asked again:"
+        begins = f"{why}," if why else "Asked again, as an earlier model had judged it:"
         return f"{begins} {asked}" if calls else ""
 
     @property
@@ -180,7 +181,7 @@ class Summary:
             elif other and models and not {one.model for one in models} & {*other.replied}:
                 alone.setdefault(present(line.answered_by)[judge], []).append(line.name)
         said = [
-            f"new in the column judge: {some(news)}",
+            f"“new” in the column judge: by {some(news)}",
             *(f"{some(names)} rest{'s' * (len(names) == 1)} on {model}, too" for model, names in too.items()),
         ]
         said = ["; ".join(said) + "."] if news else []
@@ -283,7 +284,9 @@ class Summary:
         above = [decided(self.headline), *told(*self._above(2 * longest))]
         said = (Fact("said", Section.DECISION, "", text, first=True) for text in [*texts, "" if others else more])
         below = [*told(*said), costs(self._cost)]
-        table = (self._table(others, ". ".join(filter(None, (more, self._models)))),) if others else ()
+        shared_items = any(one.measured and not (one.since.same or one.since.on_all) for one in (*failed, *others))
+        notes = more, ON_SHARED * shared_items, self._models
+        table = (self._table(others, ". ".join(filter(None, notes))),) if others else ()
         if not failed:
             return [Page((*above, *below), table, outcome=self.outcome)]
         by_why = self._by(lambda one: one.why_failed if one in failed else "")

@@ -40,7 +40,7 @@ def test_each_run_has_its_own_budget_and_all_share_one(files):
     assert last.exit_code == 3
     assert ": the budget of $0.50 a day for every run" in unwrapped(last.stdout)
     assert (
-        "budget of $0.50 a day for every run does not cover the worst case of the next query, $0.010: "
+        "budget of $0.50 a day for every run does not cover the worst case of a query, $0.010: "
         "$0.00 is left, and it starts again at 20"
     ) in said(last)
     assert "set a higher limit with judgeloop budget set, to resume" in said(last).replace("`", "")

@@ -137,7 +137,7 @@ def test_a_budget_that_ends_is_kept_and_a_higher_one_goes_on(server):
     assert (done.exit_code, len(rows_of())) == (3, int(asked))
     assert 0 < len(server.requests) < ITEMS
     assert (
-        "; what is left of the budget of $0.050, $0.0428, does not cover the worst case of the next query, $0.0431"
+        "; what is left of the budget of $0.050, $0.0428, does not cover the worst case of a query, $0.0431"
         in done.stderr
     )
     assert judgeloop(*generation(server)).exit_code == 0

@@ -79,7 +79,7 @@ def test_a_judge_that_fails_exits_4_and_what_was_paid_for_is_kept(command, serve
     assert "no key was sent; check JUDGELOOP_JUDGE_API_KEY" in why
     assert re.fullmatch(r"judgeloop: judged: \d+( judgments on \d+)? of .*; cost: [^()]*", judged), judged
     resume = "judgeloop: Then rerun the command to resume. No verdict is paid for twice."
-    assert how == ["judgeloop: Fix the problem, or wait until it has passed.", resume]
+    assert how == ["judgeloop: Fix the problem; if it is the server's, wait.", resume]
     run = re.match(r"judgeloop: All of it: judgeloop runs show (\w{8}).* --details -o report.html", where)
     assert run, where
     failed = judgeloop(*command, "--json")

@@ -153,7 +153,7 @@ def test_an_answer_to_what_was_skipped_may_decide_earlier_and_the_rest_was_not_n
     assert (found["winner"], found["abstentions"]) == ("new", 0)
     more = found["by_people"]["beyond"]
     assert 0 < more == found["by_people"]["answers"] - 3 - found["judged"]
-    assert f"{more} more were judged: the first {found['judged']} decide" in " ".join(
+    assert f"{more} further answers came after the decision" in " ".join(
         judgeloop("runs", "show", found["run"]).stdout.split()
     )
 

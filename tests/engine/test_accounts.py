@@ -190,7 +190,7 @@ async def test_out_of_money_says_what_the_next_query_needs_at_worst():
     accounts, _ = accounts_of(Purse(), budget_p=5)
     reason = await accounts.out_of_money(planned(0, Order.BOTH))
     assert reason.kind is StopKind.BUDGET
-    assert f"next query, {show_usd(2 * COST_P)}" in reason.sentence
+    assert f"of a query, {show_usd(2 * COST_P)}" in reason.sentence
     assert reason.need_p == 2 * COST_P
     accounts.learn_costs(accounts.wanted([planned(1, Order.BOTH)], {}))
     assert (await accounts.out_of_money(planned(0))).need_p == 2 * COST_P, "one that was dearer may come again"

@@ -266,7 +266,7 @@ def test_a_search_says_which_judgments_and_items_do_not_count(tmp_path):
     result = selected(tmp_path, max_judgments=11, min_gap=0.01)
     assert (result.options.chosen_by, result.judged_items) == (6, 2)
     assert result.page.text("judged").startswith(
-        "4 judgments on 2 of 40 items, 1 with identical outputs, 6 more on 3 other items to choose the baseline, "
+        "4 judgments (1 with identical outputs) on 2 of 40 items, 6 more on 3 other items to choose the baseline, "
     )
     assert "on 37 of these 40 items (the other 3 served to choose the baseline)" in result.page.headline
     assert "not counted" not in selected(tmp_path).page.text("judged")

@@ -114,7 +114,7 @@ def test_a_claim_for_a_paper_has_its_conditions_its_margin_and_what_was_asked_be
     said = page(found).text("paper")
     assert "At a risk of 0.1, if no earlier search chose these two, large is better" in said
     assert said.endswith(
-        " Before, small was compared with others in 2 other tests by this judge; with this test, the chance of any wrong decision is at most 0.3."
+        " Before, small was in 2 other tests by this judge; with this test, the chance of any wrong decision is at most 0.3."
     )
     level = make_result(winner=None, stop=StopReason(StopKind.NO_DIFFERENCE, "level"), near_tie=0.3, **proved)
     assert level.page.text("paper").endswith(

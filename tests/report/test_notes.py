@@ -64,7 +64,7 @@ def test_no_budget_is_advised_where_the_lead_is_too_small_for_all_items_or_the_j
 def test_a_budget_is_advised_where_all_items_may_decide_though_they_would_not_at_the_lead_so_far():
     spend = replace(SPEND, next_p=10**9)
     run = replace(undecided(more_judgments=None, spend=spend), within_reach=True)
-    assert [one.code for one in run.advice] == [NoteCode.PAYS_TO_LIMIT, NoteCode.WITHIN_REACH]
+    assert [one.code for one in run.advice] == [NoteCode.WITHIN_REACH, NoteCode.PAYS_TO_LIMIT]
 
 
 def test_a_lead_too_small_for_all_items_may_grow():

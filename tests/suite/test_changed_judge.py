@@ -208,7 +208,7 @@ def test_a_pair_that_the_new_model_judges_on_a_later_night_has_another_judge_the
             )
         if night == 2:
             assert (
-                "new in the column judge: haiku-2; mail rests on haiku-1, too. Not asked again, so judged by haiku-1: chat."
+                "“new” in the column judge: by haiku-2; mail rests on haiku-1, too. Not asked again, so judged by haiku-1: chat."
                 in Path("n.md").read_text()
             )
             shown = judgeloop("runs", "show", pairs["chat"]["run"], "--details").stdout
@@ -273,10 +273,10 @@ def test_a_pair_is_judged_by_the_old_model_alone_only_where_another_judged_other
         return Summary(night="2026-01-05-n", budget_p=0, lines=lines, other_models=other).page.tables[0].note
 
     kept, both = line(OLD, name="p0", before=(OLD,)), line(OLD, NEW, name="p1", before=(OLD,))
-    assert note(kept, line(NEW, name="p2")) == "new in the column judge: b. Not asked again, so judged by a: p0."
+    assert note(kept, line(NEW, name="p2")) == "“new” in the column judge: by b. Not asked again, so judged by a: p0."
     assert (
         note(kept, both, line(NEW, name="p2"))
-        == "new in the column judge: b; p1 rests on a, too. Not asked again, so judged by a: p0."
+        == "“new” in the column judge: by b; p1 rests on a, too. Not asked again, so judged by a: p0."
     )
     assert "Not asked again" not in note(kept, both, replied=("a", "b")), "models that take turns"
 
@@ -377,7 +377,7 @@ def test_a_judge_answers_by_the_model_of_the_latest_verdict_whoever_gave_those_t
     assert [one.other_model for one in (kept, changed)] == [False, True]
     night = Summary(night="2026-01-06-n", budget_p=0, lines=(kept, changed)).page.tables[0]
     assert {row[0]: row[2] for row in night.rows} == {"p": "", "q": "new"}
-    assert night.note == "new in the column judge: a; q rests on b, too."
+    assert night.note == "“new” in the column judge: by a; q rests on b, too."
 
 
 def test_a_night_in_which_nobody_answers_has_the_gaps_by_the_last_model_alone(server):

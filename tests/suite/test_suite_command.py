@@ -314,9 +314,9 @@ def test_a_night_names_its_judge_the_risk_and_how_controls_ended(chat_server):
     Path("night.toml").write_text(SUITE.replace("replay:verdicts.csv", "openai/mine"))
     at = ["--judge-base-url", chat_server.url, "--judge-price", "1,2", "--not-worse", "0.2"]
     shown = suite(*at, "--details", JUDGELOOP_JUDGE_API_KEY="key").stdout
-    assert "\n  all 3 pairs  openai/mine, at a risk of 0.1; controls not passed\n" in shown
+    assert "\n  all 3 pairs  openai/mine; each answer at a risk of 0.1; controls not passed\n" in shown
     assert (
-        "  all 3 pairs  replay:verdicts.csv, at a risk of 0.1"
+        "  all 3 pairs  replay:verdicts.csv; each answer at a risk of 0.1"
         in suite("--judge", "replay:verdicts.csv", "--details").stdout
     )
 

@@ -171,7 +171,7 @@ function waits({ others, awaits, money, last: key, noted: withNote }) {
   const text = `${held} ${money ? `The budget holds no more ${thing()}s than people have in hand: it comes as soon as one of these is answered.` : others || awaits ? `${others ? "" : `What is left are ${thing()}s that you answered or skipped: another person judges them. `}You may wait or close this window: more will probably come.` : "This page goes on by itself."}`;
   if (now.view !== "message" || $("mhead").textContent !== head || $("mtext").textContent !== text.trim()) message("A moment", head, text.trim(), [], does, "Everything is saved. The same link works again.");
 }
-const limitOf = ({ most, again }, things = "") => `${most}${things}${again ? `, ${again} of them a second time` : ""}`;
+const limitOf = ({ most, again }, things = "") => `${most}${things}${again ? ` (${again} of them second readings)` : ""}`;
 const openOf = ({ needs }, more = "") => (typeof needs === "number" ? `most runs like this end there without a decision${needs ? ` (with ${needs}${more}, most would decide)` : ""}` : "");
 const twice = (n, again) => (again ? (again < n ? `, ${again} of them twice: ${n} answers` : ", a second time") : now.start?.each > 1 ? `, each read by two of you: ${now.start.each * n} answers` : "");
 const byOne = ({ skipped }) => (skipped ? `, ${skipped} skipped by one or both` : "");
@@ -305,7 +305,7 @@ function progress() {
   if (pays !== null && !(live && more && more[1] <= pays)) $("forecast").replaceChildren(`· ${pays ? `about ${pays} more, as far as the budget goes` : "until the budget is used up"}`);
   else if (live && more) $("forecast").replaceChildren(`· about ${fives(more[0], Math.floor)} to ${many} more`, el("span", "if", many < left ? " until a decision, if it goes on like this" : " until a decision or the limit"), ...(many < left ? [el("span", "if most", `; at most ${left} more`)] : []));
   else if (live) $("forecast").replaceChildren(left ? `· ${near ? "a decision may be near, " : ""}at most ${left} more` : "");
-  else if (usual && judged <= usual[1] && usual[1] < most) $("forecast").replaceChildren(`· usually ${usual[1]} in all`, el("span", "if", `${again ? ", second readings included" : " until a decision"}, ${limit}`));
+  else if (usual && judged <= usual[1] && usual[1] < most) $("forecast").replaceChildren(`· usually ${usual[1]} in all`, el("span", "if", `${again ? "" : " until a decision"}, ${limit}`));
   else $("forecast").replaceChildren(...(most ? [`· ${usual && judged > usual[1] ? "more than usual, " : ""}${limit}`] : []));
   now.minutes = live && (pays === null || more?.[1] <= pays) ? minutes?.map((one) => Math.max(1, Math.round(one))) : undefined;
   clock();

@@ -10,18 +10,7 @@ from judgeloop.report import facts as said
 from judgeloop.report.lost import people_differ
 from judgeloop.report.page import Fact, Page, PageTable, Section, told
 from judgeloop.report.pictures import IntervalRow, Picture, Scale
-from judgeloop.report.words import (
-    MOST_PLACES,
-    between,
-    count,
-    ends,
-    in_points,
-    per_cent,
-    places,
-    signed,
-    signed_points,
-    visible,
-)
+from judgeloop.report.words import between, count, ends, in_points, per_cent, places, signed, signed_points, visible
 
 LEAST_SHOWN = 0.005  # of a width
 FEW = 10  # items of a part of which a share says little
@@ -298,7 +287,7 @@ def _people(result: Agreed) -> str:
     lost = [row for row in result.verdicts if result.lost(row)]
     also = ""
     if lost:
-        also = f"; they differ on {sum(map(people_differ, lost)):,} of the {len(lost):,} on which the judge does"
+        also = f"; of the {count(len(lost), 'item')} on which the judge says otherwise, they differ on {sum(map(people_differ, lost)):,}"
     same = "labels within a step" if result.options.step else "the same label"
     return f"{names}: {same} in {per_cent(result.people_equal)} of {pairs} of labels of one item{kappa}; no judge can be expected to do better{also}"
 
@@ -336,16 +325,14 @@ def _by_people(result: Agreed) -> str:
 
 
 def _places(result: Agreed) -> int:
-    """To how many decimal places the two gaps, and by how much the judge's is off, are shown so that they add up."""
+    """The decimal places of the two gaps, and of how much the judge's is off: one of points more unless they add up."""
     people = result.corrected.gap if result.corrected else None
     if result.by_judge is None or result.off is None or people is None:
         return 2
     judge, off = result.by_judge, result.off
     least = max(places(judge, 0.0), places(people, 0.0), places(off, MARGIN))
-    for number in range(least, MOST_PLACES):
-        if abs(round(judge, number) - round(people, number) - round(off, number)) < ROUNDING:
-            return number
-    return least
+    adds_up = abs(round(judge, least) - round(people, least) - round(off, least)) < ROUNDING
+    return least if adds_up else max(least, 3)
 
 
 def _seen(result: Agreed) -> tuple[str, str, float]:
@@ -367,7 +354,7 @@ def _widened(result: Agreed) -> str:
     more = found.cheap - found.labels
     if result.setup.sampled and more < found.labels:
         return (
-            f"too few items beside the labels to narrow the bounds ({more:,}; it takes {found.labels:,}); with "
+            f"only {count(more, 'item')} without a label, and it takes {found.labels:,} to narrow the bounds; with "
             "`about=items` any number helps"
         )
     if found.widened < LEAST_SHOWN:

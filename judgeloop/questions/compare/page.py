@@ -49,7 +49,7 @@ CONDITIONS = {  # without which a stated risk does not hold, by the warning that
 }
 EARLIER_MEANS = (
     "The other tests were about some of these items, by one of these judges. Each has a risk of its own, and their sum bounds how many wrong wins or passes are to be expected. That holds if no "
-    "candidate was chosen or made by verdicts on these items."
+    "candidate was chosen, or changed, because of verdicts on these items."
 )
 GAP_MEANS = "The gap is the share of judged items won less the share lost, in points: hundredths."
 AT_A_LEAD = " A run that stops at a lead shows a gap that is too large, on average."
@@ -402,7 +402,7 @@ def _gap_means(result: Comparison) -> str:
         if result.data.several
         else ""
     )
-    lead = AT_A_LEAD if result.setup.rule != ONCE else ""
+    lead = AT_A_LEAD if result.winner is not None and result.setup.rule != ONCE else ""
     return f"{GAP_MEANS}{lead}{means}{'' if exact else bounds}{_among_decisive(result)}"
 
 

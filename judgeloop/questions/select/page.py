@@ -56,7 +56,8 @@ def so_far(tally: Standings, systems: tuple[str, ...], most: int) -> str:
 
 def facts(result: Selection) -> list[Fact]:
     """All facts, the decision first."""
-    judged = f"{result.judged_in_words} of {said.of_items(result)}{said.identical(result)}{result.also_judged}"
+    alike = f" ({result.identical:,} with identical outputs)" if result.identical else ""
+    judged = f"{count(result.judged, 'judgment')}{alike} on {result.queries:,} of {said.of_items(result)}{result.also_judged}"
     epsilon, worth = result.options.epsilon, result.proxy_worth
     chosen = f" (ε {epsilon[0]:g} and {epsilon[1]:g})" if epsilon else ""
     own = [
@@ -155,7 +156,9 @@ def _risk(result: Selection) -> str:
     if result.risk is None or result.setup.guarantee is None:
         return NO_RISK
     wrongly = (
-        "names one that is further behind the best than it says" if result.gap else "names one that is not the best"
+        "names one that is further behind the best than the run says"
+        if result.gap
+        else "names one that is not the best"
     )
     return f"{result.risk:g}, guaranteed: at most {one_in(result.setup.risk_threshold)} such runs {wrongly}"
 

@@ -144,7 +144,7 @@ def test_items_on_which_people_differ_alone_are_not_those_on_which_the_judge_dif
     first, *_ = (one.text for one in result.page.facts if one.label == "differs")
     assert first.startswith(f"on {len(apart)}: q")
     both = sum(len(set(one.votes[1:])) > 1 for one in apart)
-    assert f" {both} of the {len(apart)} " in result.page.text("people")
+    assert f"of the {len(apart)} items on which the judge says otherwise, they differ on {both}" in result.page.text("people")
     shown = [one for one in apart if f" {one.item_id} (judge " in first]
     assert [len(set(one.votes[1:])) for one in shown] == [1], "people say the same of it"
 
@@ -182,7 +182,7 @@ def test_few_items_without_a_label_change_no_bound_and_the_line_says_how_many_it
     assert (result.corrected.widened, alone.corrected.widened) == (0, None)
     (said,) = (one for one in result.page.facts if one.key == "widened")
     assert said.first
-    assert "(20; it takes 40)" in said.text
+    assert "only 20 items without a label, and it takes 40 " in said.text
 
 
 def test_labels_of_some_items_are_about_these_and_those_of_all_have_no_interval(agree):
@@ -628,7 +628,7 @@ def test_a_judge_that_foresees_nothing_of_the_labels_widens_the_gap_by_people_an
     assert not good.page.text("widened")
     many = agree(often, labels(places=range(ITEMS - 5)), judge_all=True)
     assert many.corrected.widened == pytest.approx(0)
-    assert "(5; it takes 55)" in many.page.text("widened")
+    assert "only 5 items without a label, and it takes 55 " in many.page.text("widened")
 
 
 @pytest.fixture

@@ -116,7 +116,7 @@ def test_what_did_not_pass_is_named_whole_and_a_bound_beyond_0_is_never_0(asked,
     said = {case.get("name"): failure.get("message") for case in cases for failure in case.iter("failure")}
     for name in worse:
         assert name in said["groups"]
-        assert re.search(r"; gap -\d+ points \((at least -\d+, less than 0|-\d+ to -\d+)\)", said[f"group {name}"])
+        assert re.search(r"; gap -\d+ points \((-\d+ to below 0|-\d+ to -\d+)\)", said[f"group {name}"])
 
 
 def test_where_the_judge_failed_no_group_and_no_condition_passes(tmp_path, chat_server):
@@ -279,7 +279,7 @@ def test_tests_of_groups_that_the_budget_cut_off_are_no_pass(tmp_path, monkeypat
     assert cut["exit_code"] == (3 if mode == "require" else 0)
     why = cut["stop_sentence"], cut["groups_cut_sentence"]
     assert why[0] == whole["stop_sentence"]
-    assert "does not cover the worst case of the next query, $0.010" in why[1]
+    assert "does not cover the worst case of a query, $0.010" in why[1]
     open_ = [row for row in cut["groups"] if row["claim"] == "open"]
     wanted = sum(min(row["more"] or row["items"], row["items"] - row["judged"]) for row in open_)
     advice, recorded = cut["advice"]

@@ -888,6 +888,6 @@ def test_a_page_says_beside_its_risk_what_earlier_tests_add_to_it():
     found = {one.key: one.text for one in facts(third)}["asked"]
     assert (
         found
-        == "small was compared with others in 2 other tests by this judge; with this test, the chance of any wrong decision is at most 0.3"
+        == "small was in 2 other tests by this judge; with this test, the chance of any wrong decision is at most 0.3"
     )
     assert "asked" not in {one.key for one in facts(result)}
