@@ -24,7 +24,7 @@ from support.questions import as_flags, given, needed
 
 import judgeloop as judgeloop_api
 from judgeloop.core.errors import LedgerError
-from judgeloop.ledger.opening import open_ledger
+from judgeloop.ledger.opening import open_ledger, runs_of
 from judgeloop.ledger.records import End, KeptResult, Reservation, RunNote
 from judgeloop.questions.catalogue import QUESTIONS
 from judgeloop.questions.kept import result_of, stored
@@ -307,6 +307,15 @@ def test_an_export_has_no_reservation_that_was_never_sent_and_runs_no_formula(tm
     assert [row["state"] for row in rows] == ["released", "abandoned"]
     assert all(row["item_id"].startswith("'=") for row in rows)
     assert Decimal(rows[1]["usd"]) == Decimal("0.000000000005")
+
+
+def test_a_run_whose_judge_has_failed_since_was_asked_all_the_same(tmp_path):
+    ledger = open_ledger(tmp_path / "ledger.sqlite")
+    ledger.keep("0a", KeptResult("open", "t", "{}", {}, exit_code=3, decided=4, tied=2))
+    ledger.keep("0a", KeptResult("broken", "t", "{}", {}, exit_code=4))
+    ledger.close()
+    (run,) = runs_of(tmp_path / "ledger.sqlite")
+    assert (run.note.exit_code, run.note.decided, run.note.tied) == (4, 4, 2)
 
 
 def test_a_result_is_shown_without_commands_to_the_terminal(tmp_path):
