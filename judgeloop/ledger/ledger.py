@@ -499,10 +499,9 @@ class Ledger:
             db.execute_all([(KEEP_TEXT, {"digest": digest, "text": text}) for digest, text in result.texts.items()])
             old = db.execute("SELECT headline FROM results WHERE run = :run", {"run": run}).rows
             same = bool(old) and old[0][0] == result.headline
-            ended = {"exit_code": result.exit_code}
+            note = replace(note_of(run_row(db, run)), exit_code=result.exit_code)
             if result.decided or result.tied:  # what was once seen was asked, also where the judge has failed since
-                ended |= {"decided": result.decided, "tied": result.tied}
-            note = replace(note_of(run_row(db, run)), **ended)
+                note = replace(note, decided=result.decided, tied=result.tied)
             write_note(db, run, note, kept=int(not same), changed=int(result.judge_changed))
             digests = json.dumps(list(result.texts))
             values = {"headline": result.headline, "text": result.text, "document": result.document}
