@@ -38,6 +38,8 @@ SMALLEST = {
     "live": "{data} --runs 1",
     "live_seconds": "{data} --first 1 --pairs 1 --items 20",
     "one_order": "{data} --runs 1",
+    "one_test": "{data} --pairs 3",
+    "outlook": "--forecasts --runs 10 --limits 20",
     "pace_outliers": TINY,
     "planning": "--judgments 20",
     "race": "{data} --runs 1 --only few --verdicts gpt4 --pools 20",

@@ -37,14 +37,13 @@ from judgeloop.methods.stopping.rule import (
 
 NEAR = 2  # in the place of a system: both are nearly equal
 GROWS = 0.3  # by so much the slope of a proxy may grow in the labels that are asked at once
-REPLAYS = 1500  # of a forecast: 19 in 20 of its shares are right within 3 points
-REPLAYS_OF_A_LOOK = 400  # of the many looks at one run whether it is worth going on: within 5 points
+REPLAYS, ALIKE = 1500, 100  # of a forecast: 19 in 20 of its shares are right within 3 points
+REPLAYS_OF_A_LOOK, ALIKE_THERE = 400, 50  # of the many looks at one run whether it is worth going on: within 5 points
 SEED = 1
 LOOKED_AT = 64  # draws that are imagined at once: as many as are usually asked ahead
 OBSERVED = (1, 0, -1, None)  # what may come of an item
 LONGER = 8  # a plan for more judgments is tried with this part more of them
-SINGLY = 200  # the draws of a forecast's runs that are followed one by one; of longer runs ...
-ALIKE = 100  # ... one more draw is taken at once after each of so many
+SINGLY = 200  # the draws of runs that are followed one by one; of longer ones one more at once after each `ALIKE`
 
 
 class Outlook(NamedTuple):
@@ -241,7 +240,8 @@ class Bets(Rule):
         self, begin: Sequence[HedgedBets], shares: tuple[float, float, float], within: int, drawn: int, *, spread: bool
     ) -> Outlook:
         """Follow runs for at most `within` draws of these `shares`; `spread` by what is not known of them."""
-        rng, runs = np.random.default_rng(SEED), REPLAYS_OF_A_LOOK if spread else REPLAYS
+        rng = np.random.default_rng(SEED)
+        runs, alike = (REPLAYS_OF_A_LOOK, ALIKE_THERE) if spread else (REPLAYS, ALIKE)
         within = max(0, min(within, self.most - drawn))
         chances = rng.dirichlet(np.array(shares) + (1.0 if spread else 0.0) + 1e-9, runs)
         if not spread:
@@ -254,7 +254,7 @@ class Bets(Rule):
             counts = np.array([rng.multinomial(left, one) for one in chances]) if self.items >= UNLIMITED else counts
         scores = np.array([1, 0, -1], dtype=np.int8)
         draws = np.array([rng.permutation(np.repeat(scores, one))[:within] for one in counts])
-        when, which = answers(begin, draws, roughly=within > SINGLY)
+        when, which = answers(begin, draws, alike=alike if within > SINGLY else None)
         return Outlook(float(when.mean()), *(float((which == answer).mean()) for answer in (0, 1, NEAR)))
 
     def first_met(self, tally: Tally, shares: Tally, most: int) -> int | None:
@@ -432,13 +432,13 @@ def answers(
     draws: NDArray[np.integer | np.floating],
     proxy: Aside | None = None,
     *,
-    roughly: bool = False,
+    alike: int | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Follow runs of bets through `draws`, shape (runs, draws), of the first system's scores.
 
     `proxy` has what a proxy says of each, in arrays of this shape. The result is the number of draws of each run
-    until its answer, and the system whose answer it is: 0, 1, `NEAR` for both, or -1. Where it is enough to know this
-    `roughly`, the later draws are, the more of them are taken at once: wins, ties and losses without a proxy.
+    until its answer, and the system whose answer it is: 0, 1, `NEAR` for both, or -1. With `alike` it is about this:
+    after each so many draws one more is taken at once, of wins, ties and losses without a proxy.
     """
     runs, most = draws.shape
     when, which, going = np.full(runs, most), np.full(runs, -1), np.arange(runs)
@@ -446,7 +446,7 @@ def answers(
     controls, largest = np.zeros(2), np.zeros(2)
     t = 0
     while t < most:
-        at_once = 1 + t // ALIKE if roughly else 1
+        at_once = 1 + t // alike if alike else 1
         if t and 2 * np.count_nonzero(which[going] < 0) <= len(going):  # those that have their answer are left out
             goes_on = which[going] < 0
             going, bets = going[goes_on], tuple(one.of(goes_on) for one in bets)
