@@ -144,7 +144,9 @@ def test_items_on_which_people_differ_alone_are_not_those_on_which_the_judge_dif
     first, *_ = (one.text for one in result.page.facts if one.label == "differs")
     assert first.startswith(f"on {len(apart)}: q")
     both = sum(len(set(one.votes[1:])) > 1 for one in apart)
-    assert f"of the {len(apart)} items on which the judge says otherwise, they differ on {both}" in result.page.text("people")
+    assert f"of the {len(apart)} items on which the judge says otherwise, they differ on {both}" in result.page.text(
+        "people"
+    )
     shown = [one for one in apart if f" {one.item_id} (judge " in first]
     assert [len(set(one.votes[1:])) for one in shown] == [1], "people say the same of it"
 
