@@ -12,7 +12,7 @@ from typing import Any
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, some
 from judgeloop.core.money import budget_over, show_usd, to_usd
-from judgeloop.core.outcomes import Outcome
+from judgeloop.core.outcomes import AnsweredBy, Outcome
 from judgeloop.ledger.records import NONE_AGAIN, AskedAgain, Balance
 from judgeloop.questions.compare.result import EQUAL_BOUND
 from judgeloop.report.forms import render_ends
@@ -169,16 +169,21 @@ class Summary:
     @property
     def _models(self) -> str:
         """The new models, and which pairs have verdicts of an older one, too or alone, in sentences; empty without."""
-        others = {one.judge: one for one in self.other_models}
+        answered = [(line, judge, models) for line in self.lines for judge, models in line.answered_by]
+        by_judge: dict[str, tuple[AnsweredBy, ...]] = {}
+        for _, judge, models in answered:
+            by_judge[judge] = (*by_judge.get(judge, ()), *models)
+        now = {judge: {model} for judge, model in present((*by_judge.items(),)).items()}
+        now |= {one.judge: {*one.replied} for one in self.other_models}
         news, too, alone = dict[str, None](), dict[str, list[str]](), dict[str, list[str]]()
-        for line, judge, models in ((one, *answered) for one in self.lines for answered in one.answered_by):
-            other, new = others.get(judge), self._new_models(line).get(judge)
+        for line, judge, models in answered:
+            new = self._new_models(line).get(judge)
             if new is not None:
                 news[new] = None
                 for one in models:
                     if one.model != new:
                         too.setdefault(one.model, []).append(line.name)
-            elif other and models and not {one.model for one in models} & {*other.replied}:
+            elif models and not {one.model for one in models} & now[judge]:
                 alone.setdefault(present(line.answered_by)[judge], []).append(line.name)
         said = [
             f"“new” in the column judge: by {some(news)}",

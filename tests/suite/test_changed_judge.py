@@ -279,6 +279,10 @@ def test_a_pair_is_judged_by_the_old_model_alone_only_where_another_judged_other
         == "“new” in the column judge: by b; p1 rests on a, too. Not asked again, so judged by a: p0."
     )
     assert "Not asked again" not in note(kept, both, replied=("a", "b")), "models that take turns"
+    later = Summary(night="2026-01-06-n", budget_p=0, lines=(kept, line(NEW, name="p2", before=(NEW,))))
+    assert "Not asked again, so judged by a: p0." in later.page.tables[0].note, "also in later nights"
+    same = Summary(night="2026-01-06-n", budget_p=0, lines=(kept, line(OLD, name="p2", before=(OLD,))))
+    assert "Not asked again" not in same.page.tables[0].note
 
 
 def test_a_judge_that_was_set_in_the_place_of_another_is_named_with_it_also_after_a_night_without_verdicts(server):
