@@ -421,11 +421,11 @@ def _halve(result: Agreed) -> str:
     too = gap and gap.interval and gap.to_halve - gap.labels == more
     what = "verdicts within a step" if result.options.step else "the same verdict"
     what = f"intervals of {what} and of the gap by people" if too else f"interval of {what}"
-    left, chosen = result.options.unlabelled, result.options.chosen
-    if not chosen:  # of several with the same prompt one is drawn
+    left = result.options.unlabelled
+    if not result.options.chosen:  # of several with the same prompt one is drawn
         left = max(0, (result.data.families or result.items) - result.judged - result.counts.abstentions)
     lack = f"; these outputs have only {left:,} more to label" if 0 < left < more else ""
-    if not (chosen or left):
+    if not left:
         lack = "; of these outputs none is left"
     return f"about {more:,} would halve the {what}{lack}"
 
