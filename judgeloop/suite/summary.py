@@ -301,10 +301,15 @@ class Summary:
 
     @property
     def without_pass(self) -> str:
-        """Which pairs failed, or have no result, by how they ended, in a sentence; empty for none."""
+        """Which pairs failed, or have no result, by how they ended, and why there is none; empty for none."""
         by = self._by(lambda one: "" if one.outcome in OPEN or not one.exit_code else WORDS.get(one.state, one.state))
-        said = "; ".join(f"{state}: {some([one.name for one in of])}" for state, of in by)
-        return visible(f"{said[0].upper()}{said[1:]}.") if said else ""
+        said = []
+        for state, of in by:
+            whys = dict.fromkeys(one.why for one in of if one.why and one.why != self._shared[0])
+            why = f" ({clipped('; '.join(whys), LONGEST_WHY)})" if whys else ""
+            said.append(f"{state}: {some([one.name for one in of])}{why}")
+        text = "; ".join(said)
+        return visible(f"{text[0].upper()}{text[1:]}.") if text else ""
 
     @property
     def trouble(self) -> int:

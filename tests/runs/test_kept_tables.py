@@ -85,6 +85,15 @@ def test_a_folder_that_cannot_be_written_changes_nothing(asked, tmp_path):
     assert len(asked) == 2
 
 
+def test_where_nothing_of_judgeloop_is_nothing_is_left(asked, tmp_path):
+    keep_tables_in(tmp_path / ".judgeloop" / "cache")
+    tables()
+    assert not list(tmp_path.iterdir())
+    (tmp_path / ".judgeloop").mkdir()
+    tables()
+    assert len(list((tmp_path / ".judgeloop" / "cache" / "stakes").iterdir())) == 1
+
+
 def test_what_was_not_read_for_the_longest_time_goes_first(asked, folder, monkeypatch):
     for day, risk in enumerate((0.1, 0.05, 0.2)):
         before = set(folder.iterdir()) if day else set()

@@ -630,7 +630,9 @@ def test_pairs_of_the_last_night_that_are_gone_are_named_everywhere_with_their_f
     said = "Missing since 2026-01-03: all better (no file new/better.jsonl)."
     assert f"judgeloop: Warning: {said}\n" in done.stderr
     files = "n.xml, n.json, n.html."
-    assert unwrapped(done.stdout).endswith(f": all worse. Report: {files}"), "what cron mails: which, and where"
+    assert unwrapped(done.stdout).endswith(f"the file holds no rows). Report: {files}"), (
+        "what cron mails: which, why, and where"
+    )
     assert said in unwrapped(suite("--night", "2026-01-05").stdout)
     assert said in re.sub("</?span>", "", Path("n.html").read_text())
     values = json.loads(Path("n.json").read_text())
