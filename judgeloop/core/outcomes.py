@@ -248,6 +248,8 @@ class StopKind(enum.StrEnum):
 
 # The ends of a comparison that answer its question without naming a winner.
 ANSWERS = frozenset({StopKind.NO_DIFFERENCE, StopKind.NOT_WORSE})
+# The ends that come from outside, before a run has ended by itself.
+CUT_OFF = frozenset({StopKind.BUDGET, StopKind.INTERRUPTED, StopKind.DEADLINE})
 # The ends after which no verdict is to be relied on.
 BREAKS = frozenset(
     {

@@ -19,7 +19,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from judgeloop.core.outcomes import BREAKS, ControlTally, Finished, StopKind
+from judgeloop.core.outcomes import BREAKS, CUT_OFF, ControlTally, Finished, StopKind
 from judgeloop.core.protocols import Judge, System, T
 from judgeloop.core.records import NOBODY, Answer, Choice, Output, Pool, Query
 from judgeloop.engine.answering import ANEW
@@ -31,7 +31,7 @@ from judgeloop.engine.state import CommandCalls, Interruption, Observe, RunState
 from judgeloop.ledger.ledger import Ledger
 
 # Ends after which the same command goes on with the run.
-UNFINISHED = BREAKS | {StopKind.BUDGET, StopKind.INTERRUPTED, StopKind.DEADLINE, StopKind.DRY_RUN}
+UNFINISHED = BREAKS | CUT_OFF | {StopKind.DRY_RUN}
 
 # Ends of a run whose judge does not pass its controls.
 FAILED_TEST = {StopKind.CONTROLS, StopKind.ABSTENTIONS}

@@ -16,7 +16,7 @@ from judgeloop.core import records
 from judgeloop.core.errors import InputError
 from judgeloop.core.keys import digest
 from judgeloop.core.money import show_usd, to_usd
-from judgeloop.core.outcomes import Checked, StopKind
+from judgeloop.core.outcomes import CUT_OFF, Checked, StopKind
 from judgeloop.core.protocols import SoFar
 from judgeloop.judges.base import BaseJudge, PageOptions
 from judgeloop.judges.human import AT_ONCE
@@ -39,7 +39,6 @@ ENDS = {  # of which people hear
     StopKind.JUDGMENT_LIMIT: "open",
     StopKind.POOL_EXHAUSTED: "open",
 }
-CUT_OFF = {StopKind.INTERRUPTED, StopKind.BUDGET, StopKind.DEADLINE}
 TICK_S, TELL_S = 1.0, 30.0
 
 

@@ -122,7 +122,7 @@ class Question(ABC, Generic[S, T, R]):
             InputError: a setting or a file is wrong.
         """
         self.check(config)
-        keep_tables_in(config.cache_dir)
+        keep_tables_in(config.cache_dir)  # before the parts are made, which need some
         config = within_ceiling(config, environment)
         config, inputs = self.settled(config, self.inputs(config, environment, offline=offline))
         # Here, and not in the run, which cannot be interrupted while clusters are computed.

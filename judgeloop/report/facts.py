@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import repeat, zip_longest
 
 from judgeloop.core.money import show_usd
-from judgeloop.core.outcomes import LAST_FAILED, TELL, Condition, Control, ControlTally, Outcome, StopKind
+from judgeloop.core.outcomes import CUT_OFF, LAST_FAILED, TELL, Condition, Control, ControlTally, Outcome, StopKind
 from judgeloop.core.records import NO_TOKENS, PAIR, USUAL_FLIPS, Population, Usage
 from judgeloop.core.spend import Spend
 from judgeloop.methods.stats.intervals import chance_of_so_many, wilson_interval
@@ -58,9 +58,8 @@ OF_CONTROLS = {
     Control.NOT_SHOWN: Outcome.BROKEN,
     None: Outcome.UNDECIDED,  # cut off
 }
-CUT_OFF_BY = {StopKind.BUDGET, StopKind.DEADLINE, StopKind.INTERRUPTED, StopKind.DRY_RUN}  # before an end of its own
 # Why a run ended without a decision, in a few words; the reason's own sentence says more.
-CUT_OFF = "Then the tests of groups were cut off."
+GROUPS_CUT_OFF = "Then the tests of groups were cut off."
 ENDED = {
     StopKind.BUDGET: "the budget does not cover the next judgment at its maximum cost",
     StopKind.DEADLINE: "the deadline has passed",
@@ -310,7 +309,7 @@ def _why_ended(result: RunResult) -> str:
     met = result.whole and result.stop_reason is StopKind.RISK_MET
     said = ALL_JUDGED if met else sentence(f"{visible(result.stop_sentence)}{_skipped(result, result.stop_reason)}")
     if result.halt.kind is not result.stop_reason:
-        said += f" {CUT_OFF} {sentence(visible(result.halt.sentence))}"
+        said += f" {GROUPS_CUT_OFF} {sentence(visible(result.halt.sentence))}"
     return said
 
 
@@ -474,6 +473,8 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
     each = ONE_EACH if setup.one_each else ""
     order = f"{setup.order}{each}{_changed(result)}" if setup.order else ""
     held = "; each counts in the bounds alone" if counts.abstentions or counts.abstentions_beside else ""
+    people, ended = result.by_people, result.stop_reason not in CUT_OFF | {StopKind.DRY_RUN}
+    missing = people.said_missing if people and ended else ""  # second readings come after the end
     return [
         *found,
         Fact("trust", Section.JUDGE, "in short", _in_short(result)),
@@ -485,10 +486,10 @@ def _of_judge(result: RunResult, *, paid: bool) -> list[Fact]:
             result.by_people.said_another if result.by_people else "",
             first=True,
         ),
-        Fact("gave", Section.JUDGE, "people", result.by_people.said_each if result.by_people else ""),
-        Fact("same", Section.JUDGE, "same person", result.by_people.said_same if result.by_people else "", first=True),
-        Fact("readings", Section.JUDGE, "read again", _missing(result), first=True),
-        Fact("checks", Section.JUDGE, "checks", result.by_people.said_checks if result.by_people else ""),
+        Fact("gave", Section.JUDGE, "people", people.said_each if people else ""),
+        Fact("same", Section.JUDGE, "same person", people.said_same if people else "", first=True),
+        Fact("readings", Section.JUDGE, "read again", missing, first=True),
+        Fact("checks", Section.JUDGE, "checks", people.said_checks if people else ""),
         Fact("agreement", Section.JUDGE, "agreement", _agreement(result)),
         Fact("order", Section.JUDGE, "order", order),
         Fact("silent", Section.JUDGE, "no verdict", f"{_silent(result)}{held}" if counts.asked else ""),
@@ -590,11 +591,6 @@ def of_controls(judge: str, tally: ControlTally | None) -> str:
     found += f", {count(tally.abstained, 'abstention')}" if tally.abstained else ""
     found += f"; try {tally.number}" if tally.number > 1 else ""
     return f"{judge} {CONTROLS[tally.end]} ({found})"
-
-
-def _missing(result: RunResult) -> str:
-    """How many second readings are missing; empty before the end that they come after."""
-    return result.by_people.said_missing if result.by_people and result.stop_reason not in CUT_OFF_BY else ""
 
 
 def money(result: RunResult) -> str:

@@ -224,7 +224,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.REST_IS_EXACT: "`max_judgments={limit}` judges the last {left:,}{usd:expected}; the score is then exact.",
     NoteCode.ITEMS_WANTED: "With about {items:more {unit}} like these, a decision is likely.",
     NoteCode.ITEMS_AND_LIMIT: "With about {items:more {unit}} like these and `max_judgments={limit}`, a decision is likely.",
-    NoteCode.MORE_ITEMS: "With {even:more {unit}} a new test is about 50 % likely to decide, with {likely:,} more 80 %, "
+    NoteCode.MORE_ITEMS: "With {even:more {unit}} a new test is about 50 % likely to decide; with {likely:,} more it is 80 %, "
     "as the true gap may be far below the one seen.",
     NoteCode.MANY_MORE_ITEMS: "With {even:more {unit}} a new test is about 50 % likely to decide.",
     NoteCode.BLOCKS_TOO: "A label takes a block of {block:item}: raise `max_judgments` with them.",

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from judgeloop.core.outcomes import Finished, StopKind
+from judgeloop.core.outcomes import CUT_OFF, Finished, StopKind
 from judgeloop.core.protocols import Judge, StoppingRule, System, T
 from judgeloop.core.records import Answer, Call, Output
 from judgeloop.core.spend import Spend
@@ -32,7 +32,7 @@ from judgeloop.systems.catalogue import files_of
 P = TypeVar("P", bound=Prepared[Any])
 MARGINS = ("min_gap", "not_worse", "near_tie", "half_width")  # settings
 # Ends of a run while people are asked. What they had judged is known, and may decide without what is asked again.
-STOPPED = {StopKind.INTERRUPTED, StopKind.DEADLINE, StopKind.BUDGET, StopKind.JUDGE_FAILED}
+STOPPED = CUT_OFF | {StopKind.JUDGE_FAILED}
 
 
 @contextmanager

@@ -85,6 +85,17 @@ def test_a_folder_that_cannot_be_written_changes_nothing(asked, tmp_path):
     assert len(asked) == 2
 
 
+def test_a_folder_that_can_only_be_read_serves_as_well(asked, folder, monkeypatch):
+    first = tables()
+
+    def refused(*_):
+        raise PermissionError
+
+    monkeypatch.setattr(kept_tables.Path, "touch", refused)
+    assert same(tables(), first)
+    assert len(asked) == 1
+
+
 def test_where_nothing_of_judgeloop_is_nothing_is_left(asked, tmp_path):
     keep_tables_in(tmp_path / ".judgeloop" / "cache")
     tables()

@@ -135,7 +135,7 @@ def made_anew(name: str, make: Callable[[], Stakes]) -> Stakes:
     return make()
 
 
-# Gives the tables of this name, which it may have kept, or makes them: at the edge, as this half reads no disk.
+# The edge may set one that keeps tables from process to process (`runs/kept_tables.py`): this half reads no disk.
 keep: Callable[[str, Callable[[], Stakes]], Stakes] = made_anew
 
 

@@ -5,7 +5,7 @@ from judgeloop.questions.compare.result import BETS, Comparison
 from judgeloop.report.words import ABOVE, BELOW, ends, visible
 
 
-def answers(result: Comparison) -> str:
+def all_answers(result: Comparison) -> str:
     """How far ahead or behind the system may be that pages see first, what that shows, and what it does not.
 
     Empty where the bounds answer their own question alone, or nothing is left to chance. Whichever answer is chosen

@@ -14,7 +14,7 @@ from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, PROBABLY
 from judgeloop.methods.stopping.rule import at_most, far_behind, points, show_risk
 from judgeloop.questions.compare import proxy
-from judgeloop.questions.compare.answers import answers
+from judgeloop.questions.compare.answers import all_answers
 from judgeloop.questions.compare.result import BETS, ONCE, WORSE_FAILS, Comparison, ScoreFigures
 from judgeloop.report import facts as said
 from judgeloop.report.before import tested_before
@@ -135,7 +135,7 @@ def facts(result: Comparison) -> list[Fact]:
         ),
         *_corrected(result),
         Fact("risk", Section.RISK, "risk", "" if result.alike else risk(result), first=True),
-        Fact("answers", Section.EVIDENCE, "answers", answers(result)),
+        Fact("answers", Section.EVIDENCE, "answers", all_answers(result)),
         Fact("gap.means", Section.EVIDENCE, "gap", _gap_means(result)),
         Fact("rule", Section.EVIDENCE, "rule", _rule(result)),
         Fact("means", Section.RISK, "means", _means(result) if judged else ""),
@@ -402,7 +402,8 @@ def _gap_means(result: Comparison) -> str:
         if result.data.several
         else ""
     )
-    lead = AT_A_LEAD if result.winner is not None and result.setup.rule != ONCE else ""
+    stopped_there = result.claim not in {None, "no_difference"} and not result.whole and result.setup.rule != ONCE
+    lead = AT_A_LEAD if stopped_there else ""
     return f"{GAP_MEANS}{lead}{means}{'' if exact else bounds}{_among_decisive(result)}"
 
 

@@ -541,10 +541,9 @@ class Comparison(RunResult):
         if self.per_label > 1 and even is not None:
             others = (*others, note(NoteCode.BLOCKS_TOO, block=self.per_label))
         if even is not None:
-            there = self.data.families or self.items
-            more = {} if likely is None else {"likely": likely, "likely_test": there + likely}
+            more = {} if likely is None else {"likely": likely}
             code = NoteCode.MORE_ITEMS if more else NoteCode.MANY_MORE_ITEMS
-            return (note(code, even=even, test=there + even, **more, unit=unit), *others)
+            return (note(code, even=even, **more, unit=unit), *others)
         if self.more_judgments is None:
             return (note(NoteCode.ITEMS_UNKNOWN, units=plural(unit)),)
         wanted = note(NoteCode.ITEMS_WANTED, items=self.more_judgments, unit=unit)

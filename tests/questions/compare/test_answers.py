@@ -9,7 +9,7 @@ from support.results import make_result
 
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.core.records import Population
-from judgeloop.questions.compare.answers import answers
+from judgeloop.questions.compare.answers import all_answers
 
 OPEN = StopReason(StopKind.JUDGMENT_LIMIT, "the limit is reached")
 
@@ -28,7 +28,7 @@ def read(bounds, leads="large", **asked):
         **asked,
     )
     own = bounds if leads == "large" else (-bounds[1], -bounds[0])
-    said = answers(replace(result, bounds=own))
+    said = all_answers(replace(result, bounds=own))
     shown, left = (said.partition(f"{word}: ")[2].partition(".")[0].split(", ") for word in (" Shown", "Not shown"))
     return [*filter(None, shown)], [*filter(None, left)]
 
@@ -50,5 +50,5 @@ def test_what_the_bounds_show_is_said_and_what_they_leave_open(bounds, leads, as
 
 
 def test_where_the_bounds_answer_one_question_alone_no_other_answer_is_said():
-    assert not answers(make_result(rule="tie-aware"))
-    assert not answers(make_result(rule="once", guarantee="proved"))
+    assert not all_answers(make_result(rule="tie-aware"))
+    assert not all_answers(make_result(rule="once", guarantee="proved"))
