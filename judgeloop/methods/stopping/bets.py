@@ -199,9 +199,8 @@ class Bets(Rule):
 
     def can_be_met(self, tally: Tally, unknown: int) -> bool:
         """As `Rule.can_be_met`: nothing is better for an answer than wins of its side, or for "nearly equal" ties."""
-        if (
-            asked(tally) < self.since
-        ):  # all to there was asked: under the limit of now it may look as if it could not be met
+        # All to there was asked. Under the limit of now it may look as if the rule could not be met.
+        if asked(tally) < self.since:
             return True
         following = self._followed_by(tally)
         shown = _shown(following.bets)
