@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -91,7 +92,7 @@ def test_a_folder_that_can_only_be_read_serves_as_well(asked, folder, monkeypatc
     def refused(*_):
         raise PermissionError
 
-    monkeypatch.setattr(kept_tables.Path, "touch", refused)
+    monkeypatch.setattr(Path, "touch", refused)
     assert same(tables(), first)
     assert len(asked) == 1
 
